@@ -1,0 +1,106 @@
+"""What a user pays besides the steps: the import, and the memory of a node."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tracemalloc
+from pathlib import Path
+from typing import Any
+
+from benchmarks.registry import ENGINE, Result
+from benchmarks.rounds import environment
+from benchmarks.scalar import value_class
+
+GROUP = "costs"
+IMPORT = "import time; t = time.perf_counter(); import {}; print(time.perf_counter() - t)"
+
+
+def child(contender: str, *arguments: str) -> float:
+    """The number that a fresh Python prints; ImportError, with its last line, if it fails."""
+    done = subprocess.run(
+        [sys.executable, *arguments], env=environment(contender), capture_output=True, text=True
+    )
+    if done.returncode:
+        raise ImportError((done.stderr.strip().splitlines() or ["it printed nothing"])[-1])
+    return float(done.stdout)
+
+
+def collect(name: str, title: str, unit: str, rounds: int, calls: dict[str, list[str]]) -> Result:
+    """Runs each contender's Python `rounds` times in turns; the minimum of each."""
+    result = Result(name, GROUP, title, unit, {})
+    for _ in range(rounds):
+        for contender, arguments in calls.items():
+            try:
+                figure = child(contender, *arguments)
+            except ImportError as error:
+                result.missing[contender] = str(error)
+            else:
+                result.figures[contender] = min(result.figures.get(contender, figure), figure)
+    return result
+
+
+def import_time(rounds: int, tiny: bool) -> Result:
+    """A fresh Python each time, the files in the system's cache; engine's has NumPy's in it."""
+    modules = {**dict.fromkeys(ENGINE, "engine"), "numpy": "numpy", "torch": "torch"}
+    if tiny:
+        del modules["torch"]
+    calls = {name: ["-c", IMPORT.format(module)] for name, module in modules.items()}
+    return collect("import_time", "import", "seconds per process", rounds, calls)
+
+
+def node_memory(rounds: int, tiny: bool) -> Result:
+    """What the allocator hands out for a chain, over its nodes; the number in it included."""
+    count = 1_000 if tiny else 100_000
+    contenders = (*ENGINE, "tuple", "closure")
+    calls = {c: ["-m", "benchmarks.costs", "bytes", c, str(count)] for c in contenders}
+    return collect("node_memory", "memory of an inner node", "bytes per node", 1, calls)
+
+
+def peak_memory(rounds: int, tiny: bool) -> Result:
+    """The process's peak over that before, a chain's forward and backward in between."""
+    count = 100_000 if tiny else 1_000_000
+    calls = {c: ["-m", "benchmarks.costs", "peak", c, str(count)] for c in ENGINE}
+    title = f"peak of the process, {count:,} nodes forward and backward"
+    return collect("peak_memory", title, "bytes per node", 1, calls)
+
+
+def chain(contender: str, count: int) -> Any:
+    y = w = value_class(contender)(0.999)
+    for _ in range(count):
+        y = y * w
+    return y
+
+
+def traced_bytes(contender: str, count: int) -> float:
+    chain(contender, 10)
+    tracemalloc.start()
+    y = chain(contender, count)
+    held, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    del y
+    return held / count
+
+
+def peak_bytes(contender: str, count: int) -> float:
+    chain(contender, 10)
+    before = peak()
+    chain(contender, count).backward()
+    return (peak() - before) / count
+
+
+def peak() -> int:
+    """The most memory, in bytes, that this process has held at a time; Linux alone tells it."""
+    try:
+        status = Path("/proc/self/status").read_text(encoding="utf-8")
+    except OSError as error:
+        raise ImportError("the peak of a process is read from /proc/self/status") from error
+    # Not resource.getrusage: what it tells starts at the parent's size.
+    return 1024 * int(status.partition("VmHWM:")[2].split()[0])
+
+
+ROWS = (import_time, node_memory, peak_memory)
+
+if __name__ == "__main__":
+    what = {"bytes": traced_bytes, "peak": peak_bytes}[sys.argv[1]]
+    print(what(sys.argv[2], int(sys.argv[3])))

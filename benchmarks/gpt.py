@@ -1,0 +1,84 @@
+"""The scalar GPT of `examples/microgpt.py` as a workload: one fixed word, any class of numbers."""
+
+from __future__ import annotations
+
+import importlib.util
+import math
+import random
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
+WORD = "abigail"  # eight places with the word's end: some 60,000 nodes a step
+SYMBOLS = 27
+
+
+def load_example(name: str = "microgpt") -> ModuleType:
+    """A fresh copy of an example, so that one copy's functions can be replaced."""
+    spec = importlib.util.spec_from_file_location(name, EXAMPLES / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def leave_engine_out() -> None:
+    """Lets a baseline's process load an example without engine and NumPy.
+
+    Their objects would lie in the baseline's garbage collector: a tenth of the tuples' time.
+    """
+    if "engine" not in sys.modules:
+        for name in ("engine", "engine.scalar"):
+            sys.modules[name] = ModuleType(name)
+
+
+class Workload:
+    """The model with weights of class `value`; a step's graph is freed before it returns."""
+
+    def __init__(self, value: Any, tiny: bool = False) -> None:
+        self.model = load_example()
+        random.seed(1)
+        self.weights = self.model.make_weights(value, SYMBOLS)
+        self.parameters = self.model.parameters_of(self.weights)
+        self.tokens = [26, *(ord(letter) - ord("a") for letter in WORD), 26][: 2 if tiny else None]
+
+    def loss(self) -> Any:
+        return self.model.loss_of(self.tokens, self.weights)
+
+    def step(self) -> None:
+        self.loss().backward()
+
+
+def of_floats(tiny: bool = False) -> Workload:
+    """The same arithmetic on bare floats: methods that a float has not become functions."""
+    work = Workload(float, tiny)
+    vars(work.model).update(softmax=softmax, rectified=rectified, surprise=surprise)
+    return work
+
+
+def softmax(scores: list[float]) -> list[float]:
+    highest = max(scores)
+    powers = [math.exp(score - highest) for score in scores]
+    total = sum(powers)
+    return [power / total for power in powers]
+
+
+def rectified(x: list[float]) -> list[float]:
+    return [a if a > 0 else 0.0 for a in x]
+
+
+def surprise(chances: list[float], right: int) -> float:
+    return -math.log(chances[right])
+
+
+def count_nodes(root: Any) -> int:
+    """Nodes of a graph of TupleValues, leaves included."""
+    seen, stack = {id(root)}, [root]
+    while stack:
+        new = [parent for parent in stack.pop()._children if id(parent) not in seen]
+        seen.update(map(id, new))
+        stack.extend(new)
+    return len(seen)

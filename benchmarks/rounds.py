@@ -1,0 +1,77 @@
+"""The parent: one worker for each contender, rounds in turns, the minimum of each."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+
+from benchmarks.registry import Result, Row
+
+ROOT = Path(__file__).resolve().parents[1]
+BLAS_THREADS = [f"{blas}_NUM_THREADS" for blas in ("OPENBLAS", "OMP", "MKL", "VECLIB_MAXIMUM")]
+
+
+def environment(contender: str, threads: int = 1) -> dict[str, str]:
+    """That of this process, with the build that "engine python" or "engine cython" asks for."""
+    path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH", "")]))
+    chosen = {**os.environ, "PYTHONPATH": path, **dict.fromkeys(BLAS_THREADS, str(threads))}
+    kind, _, backend = contender.partition(" ")
+    if kind == "engine":
+        chosen["ENGINE_BACKEND"] = backend
+    return chosen
+
+
+class Worker:
+    """A child process that stays ready to run rounds of one row for one contender."""
+
+    def __init__(self, row: Row, contender: str, tiny: bool) -> None:
+        size = "tiny" if tiny else "full"
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "benchmarks.worker", row.name, contender, size],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env=environment(contender, row.threads),
+        )
+        self.missing: str = json.loads(self._line()).get("missing", "")
+
+    def __enter__(self) -> Worker:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        for pipe in (self.process.stdin, self.process.stdout):
+            assert pipe is not None
+            pipe.close()
+        self.process.wait()
+
+    def round(self) -> float:
+        assert self.process.stdin is not None
+        self.process.stdin.write("\n")
+        self.process.stdin.flush()
+        return float(self._line())
+
+    def _line(self) -> str:
+        assert self.process.stdout is not None
+        line = self.process.stdout.readline()
+        if not line:
+            self.__exit__()
+            raise RuntimeError(f"code {self.process.wait()} ended a worker: {self.process.args!r}")
+        return line
+
+
+def measure(row: Row, rounds: int, tiny: bool = False) -> Result:
+    """Runs `rounds` rounds of each contender in turns; contenders that are missing say why."""
+    with ExitStack() as stack:
+        workers = {c: stack.enter_context(Worker(row, c, tiny)) for c in row.contenders}
+        there = {c: worker for c, worker in workers.items() if not worker.missing}
+        times: dict[str, list[float]] = {c: [] for c in there}
+        for _ in range(rounds):
+            for contender, worker in there.items():
+                times[contender].append(worker.round())
+    figures = {c: min(each) for c, each in times.items()}
+    missing = {c: worker.missing for c, worker in workers.items() if worker.missing}
+    return Result(row.name, row.group, row.title, f"seconds per {row.unit}", figures, missing)

@@ -1,0 +1,104 @@
+"""Tensor rows: nets with a custom ReLU Function, trained as PyTorch's tutorials do it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+from benchmarks.registry import ENGINE, Work, row
+
+TINY = (2, 3, 4, 1)
+
+
+def torch_names(contender: str) -> Any:
+    """engine, or torch on one thread: the rows' text is the same for both."""
+    if contender.startswith("engine"):
+        import engine
+
+        return engine
+    torch = import_module("torch")
+    torch.set_num_threads(1)
+    return torch
+
+
+def numbers(*shape: int) -> Any:
+    """float32, normal, the same each time."""
+    import numpy as np
+
+    return np.random.default_rng(sum(shape)).standard_normal(shape, dtype=np.float32)
+
+
+def custom_relu(torch: Any) -> Callable[..., Any]:
+    """The Function that the tutorials write."""
+
+    class MyReLU(torch.autograd.Function):  # type: ignore[misc]
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            ctx.save_for_backward(x)
+            return x.clamp(min=0)
+
+        @staticmethod
+        def backward(ctx: Any, grad_output: Any) -> Any:
+            (x,) = ctx.saved_tensors
+            grad_input = grad_output.clone()
+            grad_input[x < 0] = 0
+            return grad_input
+
+    apply: Callable[..., Any] = MyReLU.apply
+    return apply
+
+
+def two_layers(torch: Any, sizes: tuple[int, ...]) -> Callable[[], object]:
+    """One whole step: forward, loss, its number, backward, update in place, zeroed gradients."""
+    batch, inputs, hidden, outputs = sizes
+    x, y = (torch.from_numpy(numbers(batch, n)) for n in (inputs, outputs))
+    w1 = torch.from_numpy(numbers(inputs, hidden)).requires_grad_()
+    w2 = torch.from_numpy(numbers(hidden, outputs)).requires_grad_()
+    relu = custom_relu(torch)
+
+    def step() -> float:
+        loss = (relu(x.mm(w1)).mm(w2) - y).pow(2).sum()
+        last = loss.item()
+        loss.backward()
+        with torch.no_grad():
+            w1.sub_(1e-9 * w1.grad)
+            w2.sub_(1e-9 * w2.grad)
+        w1.grad.data.zero_()
+        w2.grad.data.zero_()
+        return float(last)
+
+    return step
+
+
+def five_products(sizes: tuple[int, ...]) -> Callable[[], object]:
+    """The matrix products of such a step alone, in NumPy: two forward, three backward."""
+    batch, inputs, hidden, outputs = sizes
+    x, w1, w2 = numbers(batch, inputs), numbers(inputs, hidden), numbers(hidden, outputs)
+    h, g = numbers(batch, hidden), numbers(batch, outputs)
+
+    def step() -> object:
+        return x @ w1, h @ w2, h.T @ g, g @ w2.T, x.T @ h
+
+    return step
+
+
+@row("two-layer custom-ReLU net 64x1000x100x10, float32", *ENGINE, "torch", "five products")
+def two_layer_net(contender: str, tiny: bool) -> Work:
+    sizes = TINY if tiny else (64, 1000, 100, 10)
+    if contender == "five products":
+        return Work(five_products(sizes), 100)
+    return Work(two_layers(torch_names(contender), sizes), 100)
+
+
+@row("tiny net 1x2x16x1, float32", *ENGINE, "torch")
+def tiny_net(contender: str, tiny: bool) -> Work:
+    return Work(two_layers(torch_names(contender), (1, 2, 16, 1)), 4 if tiny else 1000)
+
+
+@row("big net 512x1024x1024x10, float32", *ENGINE, "torch", "five products")
+def big_net(contender: str, tiny: bool) -> Work:
+    sizes = TINY if tiny else (512, 1024, 1024, 10)
+    if contender == "five products":
+        return Work(five_products(sizes), 4)
+    return Work(two_layers(torch_names(contender), sizes), 4)

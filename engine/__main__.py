@@ -1,0 +1,43 @@
+"""The command line: `python -m engine info` and `python -m engine run script.py`."""
+
+import sys
+
+USAGE = """usage: python -m engine info
+       python -m engine run script.py [argument ...]
+
+info  which build runs, from where and why; versions, BLAS and threads
+run   runs a script written for torch, micrograd or a scalar class Value of its own on engine
+"""
+
+
+def main(arguments: list[str]) -> int:
+    """Exit status of one command line; `run` ends with the script's own."""
+    match arguments:
+        case ["info"]:
+            from engine.info import report
+
+            print(report())
+            return 0
+        case ["run", script, *rest] if not script.startswith("-"):
+            return run_script(script, rest)
+        case ["-h" | "--help", *_] | [_, "-h" | "--help"]:
+            print(USAGE, end="")
+            return 0
+    print(USAGE, end="", file=sys.stderr)
+    return 2
+
+
+def run_script(script: str, arguments: list[str]) -> int:
+    from engine.run import run
+
+    try:
+        open(script, "rb").close()
+    except OSError as error:
+        print(f"engine run: cannot open {script!r}: {error.strerror}", file=sys.stderr)
+        return 2
+    run(script, arguments)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

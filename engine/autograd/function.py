@@ -1,0 +1,4 @@
+"""torch.autograd.function: Function and what stands around it."""
+
+from engine.function import Function as Function
+from engine.function import once_differentiable as once_differentiable

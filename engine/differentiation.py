@@ -1,0 +1,129 @@
+"""`grad` and `backward`: derivatives of given outputs by given inputs."""
+
+import warnings
+from typing import Any
+
+from engine import graph
+from engine.function import needs_grad, shape_of, zero
+from engine.graph import value
+from engine.habits import Value
+
+
+def as_tuple(x: Any) -> tuple[Any, ...]:
+    """x alone, or the items of a sequence."""
+    return tuple(x) if isinstance(x, (tuple, list)) else (x,)
+
+
+def seeds(
+    outputs: tuple[Any, ...], given: Any, where: str, constants: bool = False
+) -> tuple[list[Any], list[Any]]:
+    """The outputs and the gradients that a walk starts from: as given, or 1 for an output of one
+    number. Outputs that require no gradient are left out, or refused unless `constants`."""
+    given = (None,) * len(outputs) if given is None else as_tuple(given)
+    if len(given) != len(outputs):
+        raise RuntimeError(
+            f"{where}: got {len(outputs)} tensors and {len(given)} gradients; give one for each"
+        )
+    pairs = [
+        (x, seed(x, g, where))
+        for i, (x, g) in enumerate(zip(outputs, given, strict=True))
+        if needs_grad(x) or not constants and refuse_constant(i, where)
+    ]
+    return [x for x, _ in pairs], [g for _, g in pairs]
+
+
+def refuse_constant(i: int, where: str) -> bool:
+    """The error for an output without a graph."""
+    raise RuntimeError(
+        f"{where}: element {i} of tensors does not require grad and does not have a grad_fn: it "
+        "does not depend on anything that requires grad (as the derivative of something linear), "
+        "or was made under no_grad or by detach()"
+        + ("; with allow_unused=True its derivatives are None" if where == "grad" else "")
+    )
+
+
+def seed(x: Any, g: Any, where: str) -> Any:
+    """The gradient of one output: as given, checked, or 1 where it is one number."""
+    if not isinstance(x, Value):
+        return x._seed(g, where)
+    return 1.0 if g is None else g if isinstance(g, Value) else value.as_float(g, where)
+
+
+def backward(
+    tensors: Any,
+    grad_tensors: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    grad_variables: Any = None,
+    inputs: Any = None,
+) -> None:
+    """Add the derivatives of the sum of the tensors to `.grad` of their leaves, or of `inputs`.
+
+    grad_tensors: what each is weighted with; needed for a Tensor of more than one number.
+    """
+    tensors = as_tuple(tensors)
+    if inputs is not None:
+        inputs = as_tuple(inputs)
+        if not inputs:
+            raise RuntimeError("backward: inputs must not be empty")
+    if create_graph:
+        warnings.warn(
+            "Using backward() with create_graph=True will create a reference cycle between the "
+            "parameter and its gradient which can cause a memory leak. We recommend using "
+            "autograd.grad when creating the graph to avoid this. If you have to use this "
+            "function, make sure to reset the .grad fields of your parameters to None after use "
+            "to break the cycle and avoid the leak.",
+            UserWarning,
+            stacklevel=3,
+        )
+    given = grad_tensors if grad_tensors is not None else grad_variables
+    outputs, starts = seeds(tensors, given, "backward")
+    graph.backward(outputs, starts, retain_graph, create_graph, inputs)
+
+
+def grad(
+    outputs: Any,
+    inputs: Any,
+    grad_outputs: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    allow_unused: bool | None = None,
+    is_grads_batched: bool = False,
+    materialize_grads: bool = False,
+) -> tuple[Any, ...]:
+    """The derivatives of the sum of outputs by each input, as a tuple; no `.grad` changes.
+
+    outputs, inputs: one Value or Tensor, or a sequence. grad_outputs: what each output is
+    weighted with; needed for a Tensor of more than one number. create_graph: make the result part
+    of the graph, for derivatives of derivatives. An input that the outputs do not depend on is a
+    RuntimeError, or None with allow_unused, or zeros with materialize_grads.
+    """
+    outputs, inputs = as_tuple(outputs), as_tuple(inputs)
+    if not inputs:
+        raise ValueError("grad requires non-empty inputs.")
+    for x in inputs:
+        if not needs_grad(x):
+            raise RuntimeError(
+                "grad: One of the differentiated Tensors does not require grad; make it with "
+                "requires_grad=True"
+            )
+    outputs, starts = seeds(outputs, grad_outputs, "grad", bool(allow_unused or materialize_grads))
+    found = graph.gradients_of(outputs, starts, retain_graph, create_graph, inputs)
+    return tuple(
+        answer(i, x, g, materialize_grads, allow_unused)
+        for i, (x, g) in enumerate(zip(inputs, found, strict=True))
+    )
+
+
+def answer(i: int, x: Any, g: Any, materialize: bool, allow_unused: bool | None) -> Any:
+    """What grad says of input i, whose derivative is g, or None where there is no path to it."""
+    if g is not None:
+        return g
+    if materialize:
+        return zero(shape_of(x))
+    if not allow_unused:
+        raise RuntimeError(
+            f"grad: input {i} was not used: the outputs have no path to it in the graph. Set "
+            "allow_unused=True if this is the desired behavior: then its derivative is None"
+        )
+    return None

@@ -1,0 +1,122 @@
+"""no_grad, enable_grad, set_grad_enabled: gradients on or off for a block or a function."""
+
+import functools
+import inspect
+import types
+import warnings
+from collections.abc import Callable, Generator
+from typing import Any
+
+from engine import builds
+
+modes = builds.module("modes")
+set_grad = modes.set_grad
+is_grad_enabled = modes.is_grad_enabled
+
+
+class GradMode:
+    """Switches gradients on or off for a block, or for every call of the function it decorates.
+
+    Per thread: a thread started inside the block begins with gradients on. The body of a
+    decorated generator or coroutine keeps its own mode from step to step, its caller another.
+    """
+
+    mode = True
+
+    def __new__(cls, function=None):
+        self = object.__new__(cls)
+        self.before = []
+        return self if function is None else self(function)
+
+    def __enter__(self):
+        self.before.append(set_grad(self.mode))
+
+    def __exit__(self, *error):
+        set_grad(self.before.pop())
+
+    def __call__(self, function):
+        if inspect.isclass(function):
+            warnings.warn(
+                f"{type(self).__name__}: decorating a class is deprecated; decorate its methods",
+                FutureWarning,
+                stacklevel=2,
+            )
+        if inspect.isgeneratorfunction(function):
+            return decorate_generator(function, self.mode)
+        if inspect.iscoroutinefunction(function):
+            return decorate_coroutine(function, self.mode)
+        return decorate_function(function, self.mode)
+
+
+class no_grad(GradMode):
+    """No operation in here is recorded: its results do not require grad. A block or a decorator."""
+
+    mode = False
+
+
+class enable_grad(GradMode):
+    """Operations in here are recorded, also inside a no_grad block. A block or a decorator."""
+
+
+class set_grad_enabled(GradMode):
+    """Switch gradients on or off at once: as a plain call for good, as a block until its end,
+    as a decorator for the calls of the function."""
+
+    def __new__(cls, mode):
+        self = GradMode.__new__(cls)
+        self.mode = bool(mode)
+        self.before.append(set_grad(self.mode))
+        return self
+
+    def __enter__(self):
+        pass
+
+    def __call__(self, function):
+        set_grad(self.before.pop())
+        return GradMode.__call__(self, function)
+
+
+def decorate_function(function, mode):
+    @functools.wraps(function, updated=())
+    def in_mode(*args, **kwargs):
+        before = set_grad(mode)
+        try:
+            return function(*args, **kwargs)
+        finally:
+            set_grad(before)
+
+    return in_mode
+
+
+def decorate_generator(function, mode):
+    @functools.wraps(function)
+    def in_mode(*args, **kwargs):
+        return (yield from stepwise(function(*args, **kwargs), mode))
+
+    return in_mode
+
+
+def decorate_coroutine(function, mode):
+    @functools.wraps(function)
+    @types.coroutine
+    def in_mode(*args, **kwargs):
+        return (yield from stepwise(function(*args, **kwargs), mode))
+
+    return in_mode
+
+
+def stepwise(body, mode):
+    """Drive a generator or coroutine, in `mode` while its body runs and not in between."""
+    step, argument = body.send, None
+    while True:
+        before = set_grad(mode)
+        try:
+            out = step(argument)
+        except StopIteration as end:
+            return end.value
+        finally:
+            mode = set_grad(before)
+        try:
+            step, argument = body.send, (yield out)
+        except BaseException as error:  # GeneratorExit too: close() reaches the body this way
+            step, argument = body.throw, error

@@ -1,0 +1,156 @@
+"""What programs written for micrograd and microgpt expect of a Value, besides arithmetic.
+
+All of it is found through `Value.__getattr__`, which asks `lookup`; `value.py` stays one idea.
+"""
+
+from collections.abc import Callable, Iterator
+from types import MethodType
+from typing import Any
+
+from engine import builds
+
+value = builds.module("value")
+Value = value.Value
+
+# Attributes computed when they are read, and methods, by name.
+ATTRIBUTES: dict[str, Callable[[Any], Any]] = {}
+METHODS: dict[str, Callable[..., Any]] = {}
+
+# A subclass whose constructor does not call ours has these fields until an operation sets them.
+EMPTY = dict.fromkeys(("_data", "_grad", "_flight", "_slope_a", "_slope_b"), 0.0) | {
+    "_has_grad": False,
+    "_requires_grad": False,
+    "_mark": 0,
+    "_a": None,
+    "_b": None,
+    "_extra": None,
+}
+
+# micrograd's names for operations; the others are called as here.
+SPELLING = {
+    None: "",
+    "by_hand": "",
+    "add": "+",
+    "sub": "-",
+    "mul": "*",
+    "div": "/",
+    "pow": "**",
+    "relu": "ReLU",
+}
+
+
+def attribute(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Make the function's name an attribute of every Value, computed when it is read."""
+    ATTRIBUTES[function.__name__] = function
+    return function
+
+
+def method(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Make the function a method of every Value."""
+    METHODS[function.__name__] = function
+    return function
+
+
+def lookup(v: Any, name: str) -> Any:
+    """The attribute `name` of a Value that its class does not have."""
+    if name in ATTRIBUTES:
+        return ATTRIBUTES[name](v)
+    if name in METHODS:
+        return MethodType(METHODS[name], v)
+    if name in EMPTY:
+        return EMPTY[name]
+    raise AttributeError(f"a Value has no attribute {name!r}")
+
+
+def links(v: Any) -> Iterator[tuple[Any, float]]:
+    """The parents of v that require grad, in order, each with its slope."""
+    if v._a is not None:
+        yield v._a, v._slope_a
+    if v._b is not None:
+        yield v._b, v._slope_b
+    if isinstance(v._extra, value.Extra):
+        yield from v._extra.more
+
+
+@attribute
+def label(v: Any) -> str:
+    """The name for drawings; "" until one is given."""
+    return ""
+
+
+@attribute
+def _op(v: Any) -> str:
+    """The operation that made v, in micrograd's spelling."""
+    name = value.op_of(v)
+    return f"**{v._slope_b:g}" if name == "pow_number" else SPELLING.get(name, name)
+
+
+@attribute
+def _children(v: Any) -> tuple[Any, ...]:
+    """The parents, as microgpt calls them."""
+    return tuple(p for p, _ in links(v))
+
+
+@attribute
+def _local_grads(v: Any) -> tuple[float, ...]:
+    """The slopes, in the order of the parents."""
+    return tuple(slope for _, slope in links(v))
+
+
+@attribute
+def _prev(v: Any) -> Any:
+    """The parents without repetition: equal to a set, but in order."""
+    return dict.fromkeys(_children(v)).keys()
+
+
+@attribute
+def _backward(v: Any) -> Callable[[], None]:
+    """What sends v.grad on to the parents' `.grad`, for a backward pass by hand."""
+
+    def push() -> None:
+        for parent, slope in links(v):
+            parent.grad += slope * v.grad
+
+    return push
+
+
+def by_hand(v: Any, parents: Any, slopes: Any) -> None:
+    """Give v the parents and, as numbers, the slopes that a program made itself.
+
+    slopes may be the operation's name instead: then the program sets `v._backward`.
+    """
+    named = isinstance(slopes, str)
+    if not named and len(slopes) != len(parents):
+        raise ValueError(f"Value: {len(parents)} parents need as many slopes; got {len(slopes)}")
+    if not all(isinstance(p, Value) for p in parents):
+        raise TypeError("Value: parents must be Values; got " + ", ".join(map(repr, parents)))
+    extra = value.Extra(slopes if named else "by_hand")
+    extra.push = False if named else None  # False: not given yet
+    numbers = [0.0] * len(parents) if named else [float(slope) for slope in slopes]
+    extra.more = [(p, s) for p, s in zip(parents, numbers, strict=True) if p.requires_grad]
+    value.adopt(v, extra)
+
+
+def saved(v: Any) -> tuple[Any, ...]:
+    """What a pickle or a copy of a leaf holds; a result of operations has a graph, and none."""
+    if not v.is_leaf:
+        raise RuntimeError(
+            "copying or pickling a Value needs one made by the program; this one is the result "
+            f"of {_op(v)!r}: use v.detach(), which has no graph"
+        )
+    attributes = dict(getattr(v, "__dict__", {}))
+    if isinstance(v._extra, value.Extra):
+        attributes |= v._extra.attributes or {}
+    kind = None if type(v) is Value else type(v)
+    return kind, v.data, v.grad if v._has_grad else None, v.requires_grad, attributes
+
+
+def restore(kind: Any, data: float, grad: float | None, requires_grad: bool, names: Any) -> Any:
+    """The Value that `saved` describes, in the build that runs."""
+    kind = kind or Value
+    v = kind.__new__(kind)
+    Value.__init__(v, data, requires_grad=requires_grad)
+    v.grad = grad
+    for name, x in names.items():
+        setattr(v, name, x)
+    return v

@@ -1,0 +1,133 @@
+"""Hooks: functions of the user's that a walk calls on its way. A node without any costs nothing.
+
+For one node the order is: hooks of its output tensors, as registered; retained gradients; the
+node's pre-hooks; backward; its post-hooks. For a leaf: its hooks, the pre-hooks of its
+AccumulateGrad, the addition to `.grad`, post-accumulate hooks, post-hooks.
+"""
+
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+from engine import builds
+
+value = builds.module("value")
+Value = value.Value
+
+Table = dict[int, Callable[..., Any]]
+
+
+class RemovableHandle:
+    """Takes a hook back: `handle.remove()`, or at the end of a `with` block."""
+
+    next_id = 0
+
+    def __init__(self, table: Table, hook: Callable[..., Any]):
+        self.id = RemovableHandle.next_id
+        RemovableHandle.next_id += 1
+        self.table = table
+        table[self.id] = hook
+
+    def remove(self) -> None:
+        """Take the hook back; again does nothing."""
+        self.table.pop(self.id, None)
+
+    def __enter__(self) -> "RemovableHandle":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.remove()
+
+
+class Hooks:
+    """The hooks of one node, or of a leaf tensor: tables for its outputs, before and after."""
+
+    def __init__(self) -> None:
+        self.outputs: dict[int, Table] = {}
+        self.retained: dict[int, Any] = {}
+        self.pre: Table = {}
+        self.post: Table = {}
+        self.accumulated: Table = {}
+
+    def on_outputs(self, walk: Any, arrived: dict[int, Any]) -> None:
+        """Run the hooks of the output tensors, then keep what retain_grad asked for."""
+        for i, g in list(arrived.items()):
+            arrived[i] = run(self.outputs.get(i, {}), g)
+            tensor = self.retained[i]() if i in self.retained else None
+            if tensor is not None:
+                walk.arrived.append((tensor, arrived[i]))
+
+    def before(self, grads: list[Any]) -> list[Any]:
+        """The gradients of the outputs after the pre-hooks of the node."""
+        for hook in list(self.pre.values()):
+            new = hook(tuple(grads))
+            grads = grads if new is None else as_list(new)
+        return grads
+
+    def after(self, given: tuple[Any, ...], grads: list[Any]) -> tuple[Any, ...]:
+        """The gradients of the inputs after the post-hooks of the node."""
+        for hook in list(self.post.values()):
+            new = hook(given, tuple(grads))
+            given = given if new is None else tuple(as_list(new))
+        return given
+
+    def on_leaf(self, g: Any) -> Any:
+        """The gradient of a leaf after its hooks and the pre-hooks of its AccumulateGrad."""
+        return self.before([run(self.outputs.get(0, {}), g)])[0]
+
+    def on_accumulated(self, leaf: Any) -> None:
+        """Run what waits for the leaf's `.grad` to be written."""
+        for hook in list(self.accumulated.values()):
+            if hook(leaf) is not None:
+                raise RuntimeError("hooks of register_post_accumulate_grad_hook must return None")
+        self.after((), [leaf.grad])
+
+    def retain(self, tensor: Any, i: int) -> None:
+        """Keep the gradient of output i in tensor.grad."""
+        self.retained[i] = weakref.ref(tensor)
+
+
+def as_list(x: Any) -> list[Any]:
+    return list(x) if isinstance(x, (tuple, list)) else [x]
+
+
+def of(owner: Any) -> Hooks:
+    """The hooks of a node or a leaf tensor, made if it has none yet."""
+    if owner._hooks is None:
+        owner._hooks = Hooks()
+    return owner._hooks  # type: ignore[no-any-return]
+
+
+def run(table: Table, g: Any) -> Any:
+    """g after each hook of the table; a hook that returns None changes nothing."""
+    for hook in list(table.values()):
+        new = hook(g)
+        if new is not None:
+            g = checked(new, g, hook)
+    return g
+
+
+def checked(new: Any, g: Any, hook: Any) -> Any:
+    """The gradient that a hook returned; it must be like the one it was given."""
+    name = getattr(hook, "__name__", type(hook).__name__)
+    if isinstance(g, Value):
+        return new if isinstance(new, Value) else Value(new, requires_grad=False)
+    if type(new) is not type(g) and not isinstance(new, type(g)):
+        raise TypeError(f"hook {name}: needs to return a Tensor or None; got {type(new).__name__}")
+    if new.shape != g.shape:
+        raise RuntimeError(
+            f"hook {name}: the gradient it returns needs the shape {tuple(g.shape)}; "
+            f"got {tuple(new.shape)}"
+        )
+    return new
+
+
+def run_on_value(v: Any, g: Any) -> Any:
+    """The gradient of a Value after its hooks, which get Values and may return numbers."""
+    extra = v._extra
+    table = extra.hooks if isinstance(extra, value.Extra) else None
+    if not table:
+        return g
+    if isinstance(g, Value):
+        return run(table, g)
+    return run(table, Value(g, requires_grad=False)).data

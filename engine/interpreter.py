@@ -1,0 +1,26 @@
+"""What the compiled build asks of CPython itself; interpreted, Python does all of it unasked.
+
+Compiled, these names are functions of CPython's C interface (`engine_fast/interpreter.pxd`).
+"""
+
+from typing import Any
+
+
+def is_tracked(x: Any) -> bool:
+    """Whether the garbage collector looks at x."""
+    return True
+
+
+def track(x: Any) -> None:
+    """Have the garbage collector look at x, which may now be part of a reference cycle."""
+
+
+def untrack(x: Any) -> None:
+    """Take x from the collector's lists: it holds nothing that could lead back to it."""
+
+
+def check_signals() -> None:
+    """Let a Ctrl-C in, as the interpreter does between any two lines."""
+
+
+set_attribute = object.__setattr__

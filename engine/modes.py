@@ -1,0 +1,57 @@
+"""Modes: what changes what an operation does, in one thread.
+
+Gradients may be off (`no_grad`), and observers may ask to see each new node of a graph (anomaly
+detection, forward mode, recording). An operation looks first at `watched`, the number of threads
+in any mode at all, and only when that is not 0 at the state of its own thread.
+"""
+
+import threading
+
+watched = 0
+_lock = threading.Lock()
+
+
+class State(threading.local):
+    """The modes of one thread: a thread starts with gradients on and unobserved."""
+
+    grad_enabled = True
+    observers = ()
+
+
+state = State()
+
+
+def of_threads():
+    """The object whose attributes are the modes of the thread that reads them."""
+    return state
+
+
+def count(change):
+    """Note that this thread went into a first mode (1) or out of its last (-1)."""
+    global watched
+    with _lock:
+        watched += change
+
+
+def set_grad(mode):
+    """Switch gradients on or off in this thread; returns what they were."""
+    before = state.grad_enabled
+    if mode != before:
+        state.grad_enabled = mode
+        if not state.observers:
+            count(1 if before else -1)
+    return before
+
+
+def set_observers(observers):
+    """Have the functions in this tuple called with each new node; returns those before."""
+    before = state.observers
+    state.observers = observers
+    if state.grad_enabled and bool(before) != bool(observers):
+        count(1 if observers else -1)
+    return before
+
+
+def is_grad_enabled():
+    """Whether operations of this thread are recorded for backward."""
+    return state.grad_enabled

@@ -1,0 +1,417 @@
+"""Layers and losses as plain functions of tensors.
+
+Losses take a `reduction`: "mean", "sum", or "none", which keeps one loss per element or row.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import engine
+from engine.function import Function
+from engine.ops.losses import CrossEntropy, NllLoss
+from engine.tensors import Tensor
+
+# Activations
+
+
+def relu(input: Tensor, inplace: bool = False) -> Tensor:
+    """max(x, 0), elementwise; the slope at 0 is 0."""
+    return input.relu_() if inplace else engine.relu(input)
+
+
+def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
+    """x where x > 0, else negative_slope * x, elementwise."""
+    if inplace:
+        return input.mul_(engine.where(input > 0, engine.ones_like(input), negative_slope))
+    return engine.leaky_relu(input, negative_slope)
+
+
+def sigmoid(input: Tensor) -> Tensor:
+    """1 / (1 + e**-x), elementwise."""
+    return engine.sigmoid(input)
+
+
+def tanh(input: Tensor) -> Tensor:
+    """Hyperbolic tangent, elementwise."""
+    return engine.tanh(input)
+
+
+def gelu(input: Tensor, approximate: str = "none") -> Tensor:
+    """x times the normal distribution's Phi(x), elementwise.
+
+    approximate: "none", or "tanh" for 0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))), which is
+    within 5e-4 of it.
+    """
+    if approximate == "none":
+        return engine.gelu(input)
+    if approximate == "tanh":
+        inner = math.sqrt(2.0 / math.pi) * (input + 0.044715 * input * input * input)
+        return 0.5 * input * (1.0 + engine.tanh(inner))
+    raise RuntimeError(f"gelu: approximate must be 'none' or 'tanh'; got {approximate!r}")
+
+
+def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
+    """log(1 + e**(beta x)) / beta, elementwise; x itself where beta x > threshold."""
+    scaled = input * beta
+    return engine.where(scaled > threshold, input, engine.softplus(scaled) / beta)
+
+
+def softmax(input: Tensor, dim: int | None = None, dtype: Any = None) -> Tensor:
+    """e**x over its sum along `dim`; dtype, if given, is taken before."""
+    input = input if dtype is None else input.to(dtype)
+    return input.softmax(_implicit_dim("softmax", input) if dim is None else dim)
+
+
+def log_softmax(input: Tensor, dim: int | None = None, dtype: Any = None) -> Tensor:
+    """The logarithm of softmax along `dim`, without overflow."""
+    input = input if dtype is None else input.to(dtype)
+    return input.log_softmax(_implicit_dim("log_softmax", input) if dim is None else dim)
+
+
+def _implicit_dim(name: str, input: Tensor) -> int:
+    """PyTorch's old choice, with its warning."""
+    dim = 0 if input.ndim in (0, 1, 3) else 1
+    warnings.warn(f"{name}: dim is not given; {dim} is taken: write dim={dim}", stacklevel=3)
+    return dim
+
+
+# Layers
+
+
+def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """input @ weight.T + bias: shape (*, in) to (*, out), weight (out, in), bias (out,)."""
+    output = input @ weight.t()
+    return output if bias is None else output + bias
+
+
+def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """Each number becomes 0 with probability p, or is scaled by 1 / (1 - p).
+
+    Without `training` the input itself. Raises ValueError unless 0 <= p <= 1.
+    """
+    check_probability("dropout", p)
+    if not training or p == 0:
+        return input
+    kept = (engine.rand(input.shape) >= p).to(input.dtype) * (0.0 if p == 1 else 1 / (1 - p))
+    return input.mul_(kept) if inplace else input * kept
+
+
+def check_probability(name: str, p: float) -> None:
+    if not 0 <= p <= 1:
+        raise ValueError(f"{name}: p, the probability of a zero, must be from 0 to 1; got {p}")
+
+
+def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None) -> Tensor:
+    """Rows of `weight`, shape (n, d): whole numbers of shape (*) give (*, d).
+
+    The row padding_idx gets no gradient. Raises IndexError for a number outside 0 .. n-1.
+    """
+    check_classes("embedding", "input", input, weight.shape[0])
+    rows = weight[input]
+    padding = padding_row("embedding", padding_idx, weight.shape[0])
+    if padding is None:
+        return rows
+    return engine.where((input == padding).unsqueeze(-1), rows.detach(), rows)
+
+
+def padding_row(name: str, padding_idx: int | None, count: int) -> int | None:
+    """padding_idx counted from the front; a negative one counts from the end."""
+    if padding_idx is None or 0 <= padding_idx < count:
+        return padding_idx
+    if -count <= padding_idx < 0:
+        return padding_idx + count
+    raise ValueError(
+        f"{name}: padding_idx must be within the {count} rows of weight; got {padding_idx}"
+    )
+
+
+def layer_norm(
+    input: Tensor,
+    normalized_shape: Sequence[int],
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: float = 1e-5,
+) -> Tensor:
+    """(x - mean) / sqrt(var + eps) over the last dimensions, times weight, plus bias.
+
+    normalized_shape: the sizes of those dimensions, also the shape of weight and bias.
+    Raises RuntimeError unless the input ends in them.
+    """
+    sizes = tuple(normalized_shape)
+    if not sizes or tuple(input.shape[-len(sizes) :]) != sizes:
+        raise RuntimeError(
+            f"layer_norm: input must end in the sizes {sizes} of normalized_shape; "
+            f"got {tuple(input.shape)}"
+        )
+    dims = tuple(range(-len(sizes), 0))
+    centred = input - input.mean(dims, keepdim=True)
+    variance = (centred * centred).mean(dims, keepdim=True)
+    output = centred * engine.rsqrt(variance + eps)
+    output = output if weight is None else output * weight
+    return output if bias is None else output + bias
+
+
+def normalize(input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12) -> Tensor:
+    """input divided by its p-norm along `dim`, which is taken as at least eps."""
+    return input / input.norm(p, dim, keepdim=True).clamp(min=eps)
+
+
+def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
+    """Classes of shape (*) as rows (*, num_classes) of zeros with a single 1, int64.
+
+    num_classes: by default one more than the largest class.
+    Raises RuntimeError for a class outside 0 .. num_classes-1 or none to count from.
+    """
+    if num_classes == -1:
+        if tensor.numel() == 0:
+            raise RuntimeError("one_hot: num_classes must be given for an empty tensor")
+        num_classes = int(tensor.max().item()) + 1
+    check_classes("one_hot", "tensor", tensor, num_classes, RuntimeError)
+    return (tensor.unsqueeze(-1) == engine.arange(num_classes)).to(engine.int64)
+
+
+def check_classes(
+    name: str,
+    argument: str,
+    classes: Tensor,
+    count: int,
+    error: type[Exception] = IndexError,
+) -> None:
+    """Raises `error` unless all of `classes` are whole numbers from 0 to count-1."""
+    if classes.is_floating_point():
+        raise RuntimeError(
+            f"{name}: {argument} must hold whole numbers (int64); got {classes.dtype}: "
+            "write .long()"
+        )
+    if classes.numel() == 0:
+        return
+    for extreme in (int(classes.min().item()), int(classes.max().item())):
+        if not 0 <= extreme < count:
+            raise error(
+                f"{name}: {argument} must hold classes from 0 to {count - 1}; got {extreme}, "
+                "which is out of bounds"
+            )
+
+
+# Losses
+
+
+def mse_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
+    """(input - target)**2, reduced. Warns where the shapes differ: they broadcast."""
+    if input.shape != target.shape:
+        warnings.warn(
+            f"mse_loss: input {tuple(input.shape)} and target {tuple(target.shape)} differ in "
+            "shape and are broadcast, which is seldom meant; reshape one of them",
+            stacklevel=2,
+        )
+    difference = input - target
+    return _reduce("mse_loss", difference * difference, reduction)
+
+
+def nll_loss(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    ignore_index: int = -100,
+    reduction: str = "mean",
+) -> Tensor:
+    """Minus the log-probability of the right class.
+
+    input: log-probabilities, shape (n, k), (k,) or (n, k, ...); target: classes of shape (n,),
+        () or (n, ...), whole numbers from 0 to k-1.
+    weight: one factor per class; a mean is over the weights.
+    ignore_index: rows with this target count for nothing.
+    Raises ValueError unless the shapes fit; IndexError for a class out of bounds.
+    """
+    return _class_loss(NllLoss, "nll_loss", input, target, weight, ignore_index, reduction)
+
+
+def _class_loss(
+    loss: type[Function],
+    name: str,
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None,
+    ignore_index: int,
+    reduction: str,
+) -> Tensor:
+    """The loss of each class given, weighted and reduced; a mean is over the weights."""
+    _check_targets(name, input, target)
+    dim = 0 if input.ndim == 1 else 1
+    factor = _factors(name, input.shape[dim], target, weight, ignore_index)
+    losses = loss.apply(input, target, ignore_index, dim)
+    if weight is not None:
+        losses = losses * factor
+    if reduction == "mean":
+        return losses.sum() / factor.sum()
+    return _reduce(name, losses, reduction)
+
+
+def _factors(
+    name: str, count: int, target: Tensor, weight: Tensor | None, ignore_index: int
+) -> Tensor:
+    """What each target counts: 0 where it is ignored, elsewhere 1 or the weight of its class."""
+    used = target != ignore_index
+    classes = engine.where(used, target, 0)
+    check_classes(name, "target", classes, count)
+    return used if weight is None else weight[classes] * used
+
+
+def _check_targets(name: str, input: Tensor, target: Tensor) -> None:
+    sizes = tuple(input.shape)
+    needed = sizes[:1] + sizes[2:] if len(sizes) > 1 else ()
+    if not sizes or tuple(target.shape) != needed:
+        raise ValueError(
+            f"{name}: target must hold one class per row of input; "
+            f"got input {sizes} and target {tuple(target.shape)}"
+        )
+
+
+def cross_entropy(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    ignore_index: int = -100,
+    reduction: str = "mean",
+    label_smoothing: float = 0.0,
+) -> Tensor:
+    """Minus the log-probability of the right class, in nats, from scores (logits).
+
+    input: shape (n, k), (k,) or (n, k, ...), any finite numbers.
+    target: classes, shape (n,), () or (n, ...), whole numbers from 0 to k-1; or probabilities,
+        floating and of the shape of input.
+    weight, ignore_index, reduction: as for nll_loss.
+    label_smoothing: that share of each target is spread evenly over the classes.
+    Raises ValueError unless the shapes fit, RuntimeError for floating targets of another shape,
+    IndexError for a class out of bounds.
+    Source: the shifted log-sum-exp of doi:10.1093/imanum/draa038.
+    """
+    if not 0.0 <= label_smoothing <= 1.0:
+        raise RuntimeError(
+            f"cross_entropy: label_smoothing must be from 0 to 1; got {label_smoothing}"
+        )
+    if target.is_floating_point():
+        return _soft_cross_entropy(input, target, weight, reduction, label_smoothing)
+    options = weight, ignore_index, reduction
+    hard = _class_loss(CrossEntropy, "cross_entropy", input, target, *options)
+    if label_smoothing == 0.0:
+        return hard
+    even = _even_loss(input, target, *options)
+    return (1.0 - label_smoothing) * hard + label_smoothing * even
+
+
+def _soft_cross_entropy(
+    input: Tensor, target: Tensor, weight: Tensor | None, reduction: str, smoothing: float
+) -> Tensor:
+    if input.shape != target.shape:
+        raise RuntimeError(
+            "cross_entropy: floating targets are probabilities and need the shape of input "
+            f"{tuple(input.shape)}; got {tuple(target.shape)}: classes must be int64, write .long()"
+        )
+    dim = 0 if input.ndim == 1 else 1
+    logs = input.log_softmax(dim)
+    target = target * (1.0 - smoothing) + smoothing / logs.shape[dim]
+    losses = -(logs * target * _per_class(weight, logs)).sum(dim)
+    return _reduce("cross_entropy", losses, reduction)
+
+
+def _even_loss(
+    input: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int, reduction: str
+) -> Tensor:
+    """The mean over classes of their (weighted) losses: what label smoothing mixes in."""
+    dim = 0 if input.ndim == 1 else 1
+    factor = _factors("cross_entropy", input.shape[dim], target, weight, ignore_index)
+    logs = input.log_softmax(dim)
+    losses = -(logs * _per_class(weight, logs)).mean(dim)
+    losses = engine.where(target != ignore_index, losses, 0.0)
+    if reduction == "mean":
+        return losses.sum() / factor.sum()
+    return _reduce("cross_entropy", losses, reduction)
+
+
+def _per_class(weight: Tensor | None, logs: Tensor) -> Any:
+    """The weight of each class, shaped to multiply `logs`; 1 without weights."""
+    if weight is None:
+        return 1.0
+    return weight if logs.ndim == 1 else weight.reshape(-1, *[1] * (logs.ndim - 2))
+
+
+def binary_cross_entropy_with_logits(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    reduction: str = "mean",
+    pos_weight: Tensor | None = None,
+) -> Tensor:
+    """Cross-entropy of yes-or-no answers from scores, in nats, without overflow.
+
+    input: any numbers; target: probabilities of yes, same shape.
+    weight: a factor for each loss; pos_weight: a factor for its yes part.
+    Raises ValueError unless the shapes are equal.
+    """
+    _check_same("binary_cross_entropy_with_logits", input, target)
+    missed = engine.softplus(-input)
+    if pos_weight is not None:
+        missed = missed * (1.0 + (pos_weight - 1.0) * target)
+    losses = (1.0 - target) * input + missed
+    losses = losses if weight is None else losses * weight
+    return _reduce("binary_cross_entropy_with_logits", losses, reduction)
+
+
+class BinaryCrossEntropy(Function):
+    """-(t log x + (1 - t) log(1 - x)), each logarithm taken as at least -100."""
+
+    @staticmethod
+    def forward(ctx: Any, input: Tensor, target: Tensor) -> Tensor:
+        ctx.save_for_backward(input, target)
+        yes, no = input.log().clamp(min=-100), (1.0 - input).log().clamp(min=-100)
+        return (target - 1.0) * no - target * yes
+
+    @staticmethod
+    def backward(ctx: Any, g: Tensor) -> tuple[Tensor | None, Tensor | None]:
+        input, target = ctx.saved_tensors
+        rest = (1.0 - input).log().clamp(min=-100) - input.log().clamp(min=-100)
+        slope = (input - target) / (input * (1.0 - input)).clamp(min=1e-12)
+        return g * slope, g * rest if ctx.needs_input_grad[1] else None
+
+
+def binary_cross_entropy(
+    input: Tensor, target: Tensor, weight: Tensor | None = None, reduction: str = "mean"
+) -> Tensor:
+    """Cross-entropy of yes-or-no answers from probabilities, in nats.
+
+    input: from 0 to 1; target: probabilities of yes, same shape. Logarithms are taken as at least
+    -100, and slopes over at least 1e-12, so that 0 and 1 give finite numbers.
+    Raises ValueError unless the shapes are equal, RuntimeError for input outside 0 .. 1.
+    """
+    _check_same("binary_cross_entropy", input, target)
+    if not bool(((input >= 0) & (input <= 1)).all()):
+        raise RuntimeError(
+            "binary_cross_entropy: all elements of input should be between 0 and 1; for scores "
+            "use binary_cross_entropy_with_logits"
+        )
+    losses = BinaryCrossEntropy.apply(input, target)
+    losses = losses if weight is None else losses * weight
+    return _reduce("binary_cross_entropy", losses, reduction)
+
+
+def _check_same(name: str, input: Tensor, target: Tensor) -> None:
+    if input.shape != target.shape:
+        raise ValueError(
+            f"{name}: target must have the shape of input; "
+            f"got input {tuple(input.shape)} and target {tuple(target.shape)}"
+        )
+
+
+def _reduce(name: str, losses: Tensor, reduction: str) -> Tensor:
+    if reduction == "mean":
+        return losses.mean()
+    if reduction == "sum":
+        return losses.sum()
+    if reduction == "none":
+        return losses
+    raise ValueError(f"{name}: reduction must be 'mean', 'sum' or 'none'; got {reduction!r}")

@@ -1,0 +1,30 @@
+"""Operations made of a few elementwise ones, under PyTorch's names."""
+
+from typing import Any
+
+from engine.ops.stepwise import in_place
+from engine.tensors import Tensor, method
+
+
+@in_place
+@method
+def lerp(input: Tensor, end: Tensor, weight: Any) -> Tensor:
+    """input + weight * (end - input): from input at weight 0 to end at weight 1.
+
+    Tensors that broadcast; weight a number or a tensor. Differentiable in all three.
+    """
+    return input + weight * (end - input)
+
+
+@in_place
+@method
+def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1) -> Tensor:
+    """input + value * tensor1 * tensor2, of tensors that broadcast."""
+    return input + value * tensor1 * tensor2
+
+
+@in_place
+@method
+def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1) -> Tensor:
+    """input + value * tensor1 / tensor2, of tensors that broadcast."""
+    return input + value * tensor1 / tensor2

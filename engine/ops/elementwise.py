@@ -1,0 +1,72 @@
+"""Elementwise operations with options, and PyTorch's other names for some.
+
+All other rules are functions of `engine` as they stand: `engine.exp` is the rule itself.
+"""
+
+from typing import Any
+
+from engine import builds
+from engine.registry import RULES
+from engine.tensors import Tensor
+
+value = builds.module("value")
+
+
+def pow(input: Any, exponent: Any) -> Any:
+    """input ** exponent, elementwise: Values, Tensors or numbers; both are differentiable."""
+    name = "pow_number" if value.is_number(exponent) else "pow"
+    return RULES[name](input, exponent)
+
+
+def leaky_relu(input: Any, negative_slope: float = 0.01) -> Any:
+    """input where it is above 0, negative_slope * input elsewhere; the slope at 0 is that below."""
+    return RULES["leaky_relu"](input, negative_slope)
+
+
+def elu(input: Any, alpha: float = 1.0) -> Any:
+    """input where it is above 0, alpha * (e ** input - 1) elsewhere. Source: arXiv:1511.07289."""
+    return RULES["elu"](input, alpha)
+
+
+def clamp_min(input: Any, min: Any) -> Any:
+    """input, but no less than min: a number, or for Tensors a Tensor, which gets no gradient."""
+    return RULES["maximum" if isinstance(min, Tensor) else "clamp_min"](input, min)
+
+
+def clamp_max(input: Any, max: Any) -> Any:
+    """input, but no more than max: a number, or for Tensors a Tensor, which gets no gradient."""
+    return RULES["minimum" if isinstance(max, Tensor) else "clamp_max"](input, max)
+
+
+def clamp(input: Any, min: Any = None, max: Any = None) -> Any:
+    """input held between min and max; its gradient passes where min <= input <= max.
+
+    min, max: numbers, or for Tensors Tensors that broadcast with input; one may be None.
+    """
+    if min is None and max is None:
+        raise RuntimeError("clamp: at least one of 'min' or 'max' must not be None")
+    at_least = input if min is None else clamp_min(input, min)
+    return at_least if max is None else clamp_max(at_least, max)
+
+
+def add(input: Any, other: Any, *, alpha: float = 1) -> Any:
+    """input + alpha * other, elementwise."""
+    return RULES["add"](input, other if alpha == 1 else alpha * other)
+
+
+def sub(input: Any, other: Any, *, alpha: float = 1) -> Any:
+    """input - alpha * other, elementwise."""
+    return RULES["sub"](input, other if alpha == 1 else alpha * other)
+
+
+multiply = mul = RULES["mul"]
+divide = true_divide = div = RULES["div"]
+negative = neg = RULES["neg"]
+absolute = RULES["abs"]
+subtract = sub
+clip = clamp
+
+for _f in (pow, leaky_relu, elu, clamp_min, clamp_max, clamp, add, sub):
+    setattr(Tensor, _f.__name__, _f)
+Tensor.multiply, Tensor.divide, Tensor.true_divide = Tensor.mul, Tensor.div, Tensor.div
+Tensor.subtract, Tensor.negative, Tensor.absolute, Tensor.clip = sub, Tensor.neg, Tensor.abs, clamp

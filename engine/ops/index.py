@@ -1,0 +1,774 @@
+"""Indexing: elements taken out of a tensor, and put into one.
+
+An index of integers, slices, Ellipsis and None gives a view; lists, integer tensors and masks
+(bool tensors) give a copy. Elements that are taken more than once get the sum of the gradients.
+"""
+
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from engine import dtypes
+from engine.ops.dims import axis, broadcast
+from engine.ops.shape import (
+    Alias,
+    Diagonal,
+    InPlace,
+    PutBack,
+    Select,
+    Slice,
+    along,
+    as_operand,
+    copy_,
+    fill_,
+    unsqueeze,
+)
+from engine.tensors import Operation, Tensor, make, method
+
+EVERY = slice(None)
+
+
+# what stands in the brackets
+
+
+def as_item(item: Any) -> Any:
+    """One item of an index as an int, a slice, None, Ellipsis, or an array of integers or bools."""
+    if item is None or item is Ellipsis or type(item) is int:
+        return item
+    if isinstance(item, slice):
+        if item.step is not None and operator.index(item.step) < 1:
+            raise ValueError(f"step must be greater than zero; got {item.step}; flip reverses")
+        return item
+    if isinstance(item, (bool, int, np.integer, np.bool_)):
+        return np.asarray(item) if isinstance(item, (bool, np.bool_)) else int(item)
+    return as_places(item)
+
+
+def as_places(item: Any) -> Any:
+    """A list, an array or a Tensor as an array of places or a mask, or one place as an int."""
+    if not isinstance(item, (Tensor, np.ndarray, list, tuple, range)):
+        raise IndexError(
+            "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are "
+            f"valid indices (got {type(item).__name__})"
+        )
+    array = getattr(item, "_array", item)
+    if not isinstance(array, np.ndarray):
+        array = np.asarray([x.tolist() if isinstance(x, Tensor) else x for x in item])
+        array = array if array.size else array.astype(np.int64)
+    if array.dtype.kind not in "iub":
+        raise IndexError(
+            "tensors used as indices must be long, int, byte or bool tensors; got "
+            f"{array.dtype}; a list of slices is written as a tuple"
+        )
+    if array.dtype == np.uint8:
+        array = array.astype(bool)
+    return int(array) if array.ndim == 0 and array.dtype.kind != "b" else array
+
+
+def separated(index: Any, shape: tuple[int, ...]) -> tuple[tuple[Any, ...], tuple[Any, ...] | None]:
+    """The index in two steps: first a basic one, of integers, slices and None, then one of arrays
+    on its result, or None where there are none."""
+    items = [as_item(x) for x in (index if isinstance(index, tuple) else (index,))]
+    basic: list[Any] = []
+    advanced: list[Any] = []
+    d = 0
+    for item in filled(items, shape):
+        for_basic, for_advanced, width = halves(item, shape, d)
+        basic += for_basic
+        advanced += for_advanced
+        d += width
+    arrays = any(isinstance(x, np.ndarray) for x in advanced)
+    return tuple(basic), tuple(advanced) if arrays else None
+
+
+def filled(items: list[Any], shape: tuple[int, ...]) -> list[Any]:
+    """The items with the first Ellipsis as the slices it stands for, and without the others."""
+    used = sum(x.ndim if is_mask(x) else 1 for x in items if x is not None and x is not Ellipsis)
+    if used > len(shape):
+        if not shape and all(type(x) is int for x in items):
+            raise IndexError(
+                "invalid index of a 0-dim tensor. Use `tensor.item()` to convert it to a number"
+            )
+        raise IndexError(f"too many indices for tensor of dimension {len(shape)}; got {used}")
+    rest = [EVERY] * (len(shape) - used)
+    out = []
+    for item in items:
+        out += [item] if item is not Ellipsis else rest
+        rest = [] if item is Ellipsis else rest
+    return out
+
+
+def is_mask(item: Any) -> bool:
+    return isinstance(item, np.ndarray) and item.dtype.kind == "b"
+
+
+def halves(item: Any, shape: tuple[int, ...], d: int) -> tuple[list[Any], list[Any], int]:
+    """What an item that stands at dimension d gives to the basic and to the array index, and the
+    number of dimensions it takes."""
+    if type(item) is int:
+        check_place(item, shape[d], d)
+        return [item], [], 1
+    if is_mask(item):
+        check_mask(item, shape, d)
+        return ([EVERY] * item.ndim, [item], item.ndim) if item.ndim else ([None], [item[None]], 0)
+    if isinstance(item, np.ndarray):
+        return [EVERY], [item], 1
+    return [item], [EVERY], item is not None
+
+
+def check_place(i: int, n: int, d: int) -> None:
+    if not -n <= i < n:
+        raise IndexError(f"index {i} is out of bounds for dimension {d} with size {n}")
+
+
+def check_mask(mask: Any, shape: tuple[int, ...], d: int) -> None:
+    """Refuse a mask whose shape is not that of the dimensions it stands at."""
+    for i, n in enumerate(mask.shape):
+        if n != shape[d + i]:
+            raise IndexError(
+                f"The shape of the mask {list(mask.shape)} at index {i} does not match the shape "
+                f"of the indexed tensor {list(shape)} at index {d + i}"
+            )
+
+
+def trivial(basic: tuple[Any, ...]) -> bool:
+    """Whether a basic index takes everything as it is."""
+    return all(type(x) is slice and x == EVERY for x in basic)
+
+
+# taking
+
+
+class Index(Operation):
+    """Indexing by a tuple with arrays in it."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, index: tuple[Any, ...]) -> Tensor:
+        ctx.shape, ctx.index = x._array.shape, index
+        return make(np.asarray(taken(x._array, index), order="C"))
+
+    @staticmethod
+    def backward(ctx: Any, g: Tensor) -> Any:
+        return AddBack.apply(g, ctx.index, ctx.shape), None
+
+
+class AddBack(Operation):
+    """Zeros of the given shape with each element of g added at its place: Index transposed."""
+
+    @staticmethod
+    def forward(ctx: Any, g: Tensor, index: tuple[Any, ...], shape: tuple[int, ...]) -> Tensor:
+        ctx.index = index
+        whole = np.zeros(shape, g._array.dtype)
+        put(whole, index, g._array, True)
+        return make(whole)
+
+    @staticmethod
+    def backward(ctx: Any, h: Tensor) -> Any:
+        return Index.apply(h, ctx.index), None, None
+
+
+def taken(array: Any, index: tuple[Any, ...]) -> Any:
+    """The elements of an array; IndexError as PyTorch's."""
+    try:
+        return array[index]
+    except IndexError as error:
+        raise IndexError(str(error).replace("axis", "dimension")) from None
+
+
+def put(array: Any, index: tuple[Any, ...], values: Any, accumulate: bool) -> None:
+    """Put values into an array, or add them, each as often as its place occurs."""
+    try:
+        if not accumulate:
+            array[index] = values
+        elif all(is_mask(x) or isinstance(x, slice) for x in index):
+            array[index] += values
+        else:
+            np.add.at(array, index, values)
+    except IndexError as error:
+        raise IndexError(str(error).replace("axis", "dimension")) from None
+    except ValueError:
+        raise RuntimeError(
+            f"shape mismatch: value tensor of shape {list(np.shape(values))} cannot be broadcast "
+            f"to indexing result of shape {list(array[index].shape)}"
+        ) from None
+
+
+def getitem(input: Tensor, index: Any) -> Tensor:
+    """input[index]: a view for integers, slices, Ellipsis and None, else a copy.
+
+    As in NumPy, but that integers beside lists and tensors are applied first. IndexError for
+    places beyond the shape, ValueError for steps below 1.
+    """
+    basic, advanced = separated(index, input._array.shape)
+    if advanced is None:
+        return basic_view(input, basic)
+    source = input if trivial(basic) else Slice.apply(input, basic)
+    return Index.apply(source, advanced)  # type: ignore[no-any-return]
+
+
+def basic_view(input: Tensor, basic: tuple[Any, ...]) -> Tensor:
+    """The view that a basic index takes; its node is named as PyTorch's last step of it."""
+    if trivial(basic):
+        return Alias.apply(input, input._array.shape)  # type: ignore[no-any-return]
+    if basic == (None,):
+        return unsqueeze(input, 0)
+    last = next(x for x in reversed(basic) if x != EVERY)
+    return (Select if type(last) is int else Slice).apply(input, basic)  # type: ignore[no-any-return]
+
+
+class IndexPut(InPlace):
+    """Assignment to, or with accumulate addition at, places given by a tuple with arrays in it."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, values: Any, index: Any, accumulate: bool) -> Tensor:
+        ctx.index, ctx.accumulate = index, accumulate
+        put(x._array, index, getattr(values, "_array", values), accumulate)
+        ctx.mark_dirty(x)
+        return x
+
+    @staticmethod
+    def backward(ctx: Any, g: Tensor) -> Any:
+        old = g if ctx.accumulate else IndexPut.apply(g.clone(), 0.0, ctx.index, False)
+        new = Index.apply(g, ctx.index) if ctx.needs_input_grad[1] else None
+        return old, new, None, None
+
+
+def setitem(input: Tensor, index: Any, value: Any) -> None:
+    """input[index] = value, in place; value is a number, a Value, or a tensor that broadcasts.
+
+    Where a place occurs twice the last value stays, and the gradient of each value is that of its
+    place. Sizes of 1 in front of the value's shape do not matter.
+    """
+    basic, advanced = separated(index, input._array.shape)
+    target = input if trivial(basic) else Slice.apply(input, basic)
+    value = assigned(value, target, advanced is not None)
+    if advanced is not None:
+        IndexPut.apply(target, value, advanced, False)
+    elif isinstance(value, Tensor):
+        copy_(target, value)
+    else:
+        fill_(target, value)
+
+
+def assigned(x: Any, target: Tensor, same_dtype: bool) -> Any:
+    """What is assigned, as a number or a tensor without more dimensions than it needs."""
+    x = as_operand(x, target)
+    if not isinstance(x, Tensor):
+        if not isinstance(x, (int, float, np.number, np.bool_)):
+            raise TypeError(
+                f"can't assign a {type(x).__name__} to a tensor: make a tensor of it with "
+                "engine.tensor(...)"
+            )
+        return x
+    if same_dtype:
+        check_dtype("Index put", target, x)
+    extra = next((i for i, n in enumerate(x._array.shape) if n != 1), x.ndim)
+    return x.reshape(x._array.shape[extra:]) if extra else x
+
+
+def check_dtype(name: str, x: Tensor, source: Tensor) -> None:
+    """Refuse a source of another dtype, which PyTorch does not convert."""
+    if x._array.dtype != source._array.dtype:
+        raise RuntimeError(
+            f"{name} requires the source and destination dtypes match, got {x.dtype} for the "
+            f"destination and {source.dtype} for the source; convert it with .to({x.dtype})"
+        )
+
+
+setattr(Tensor, "__getitem__", getitem)  # noqa: B010
+setattr(Tensor, "__setitem__", setitem)  # noqa: B010
+
+
+@method
+def index_put_(
+    input: Tensor, indices: Sequence[Tensor], values: Tensor, accumulate: bool = False
+) -> Tensor:
+    """input[indices] = values in place, or += with accumulate, where repeated places add up.
+
+    indices: a tuple of integer or bool tensors. values: a tensor of input's dtype that broadcasts.
+    """
+    _, index = separated(tuple(indices), input._array.shape)
+    check_dtype("Index put", input, values)
+    return IndexPut.apply(input, values, index, accumulate)  # type: ignore[no-any-return]
+
+
+@method
+def index_put(
+    input: Tensor, indices: Sequence[Tensor], values: Tensor, accumulate: bool = False
+) -> Tensor:
+    """A copy of input changed as by index_put_."""
+    return index_put_(input.clone(), indices, values, accumulate)
+
+
+# one place for each element: gather and scatter
+
+
+def check_places(name: str, places: Tensor, n: int, dim: int, error: Any = RuntimeError) -> None:
+    """Refuse what are not integers from 0 to n - 1."""
+    array = places._array
+    if array.dtype.kind not in "iu":
+        raise RuntimeError(
+            f"{name}(): Expected dtype int32/int64 for index; got {places.dtype}; use .long()"
+        )
+    wrong = array[(array < 0) | (array >= n)]
+    if wrong.size:
+        raise error(f"{name}: index {wrong[0]} is out of bounds for dimension {dim} with size {n}")
+
+
+def coordinates(name: str, x: Tensor, dim: int, index: Tensor) -> tuple[Any, ...]:
+    """The array index that replaces dimension dim of each place by what `index` says there."""
+    if index.ndim != x.ndim:
+        raise RuntimeError(
+            f"{name}: Index tensor must have the same number of dimensions as input tensor; got "
+            f"{index.ndim} and {x.ndim}"
+        )
+    check_places(name, index, x._array.shape[dim], dim)
+    for d, (n, most) in enumerate(zip(index._array.shape, x._array.shape, strict=True)):
+        if d != dim and n > most:
+            raise RuntimeError(
+                f"{name}: Size does not match at dimension {d} expected index {list(index.shape)} "
+                f"to be no larger than self {list(x.shape)} apart from dimension {dim}"
+            )
+    places = list(np.ogrid[tuple(slice(n) for n in index._array.shape)])
+    places[dim] = index._array
+    return tuple(places)
+
+
+def rows(x: Tensor) -> Tensor:
+    """A 0-d tensor as one of one dimension, which these operations need."""
+    return x if x.ndim else unsqueeze(x, 0)
+
+
+class Gather(Index):
+    """Indexing by one place along a dimension for each element; named as PyTorch's."""
+
+
+@method
+def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Tensor:
+    """For each element of index the element of input at that place along dim.
+
+    For dim 0 of 2: out[i, j] = input[index[i, j], j]. index: integers from 0 up, as many
+    dimensions as input, no larger than it but along dim. Returns the shape of index.
+    """
+    d = axis(dim, input.ndim)
+    places = coordinates("gather", rows(input), d, rows(index))
+    out = Gather.apply(rows(input), places)
+    return out if index.ndim else out.reshape(())  # type: ignore[no-any-return]
+
+
+@method
+def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
+    """gather with input and indices broadcast; without dim from all elements in one row."""
+    if dim is None:
+        return gather(input.reshape(-1), 0, indices.reshape(-1))
+    d = axis(dim, input.ndim)
+    a, b = list(input._array.shape), list(indices._array.shape)
+    a[d] = b[d] = 1
+    common = list(broadcast(tuple(a), tuple(b)))
+    a, b = common.copy(), common
+    a[d], b[d] = input._array.shape[d], indices._array.shape[d]
+    return gather(input.expand(a), d, indices.expand(b))
+
+
+class Scatter(IndexPut):
+    """Assignment to one place along a dimension for each element; named as PyTorch's."""
+
+
+class ScatterAdd(IndexPut):
+    """Addition at one place along a dimension for each element; named as PyTorch's."""
+
+
+def spread(
+    kind: Any, name: str, input: Tensor, dim: int, index: Tensor, src: Any, accumulate: bool
+) -> Tensor:
+    """Put src, or add it, at the places that index gives along dim."""
+    d = axis(dim, input.ndim)
+    target, index = rows(input), rows(index)
+    places = coordinates(name, target, d, index)
+    src = as_operand(src, input)
+    if isinstance(src, Tensor) and src.ndim:
+        src = covering(name, src, input, index)
+    elif isinstance(src, Tensor):
+        check_dtype(name, input, src)
+    kind.apply(target, src, places, accumulate)
+    return input
+
+
+def covering(name: str, src: Tensor, input: Tensor, index: Tensor) -> Tensor:
+    """The part of src that index covers."""
+    check_dtype(name, input, src)
+    if src.ndim != index.ndim or any(map(operator.gt, index._array.shape, src._array.shape)):
+        raise RuntimeError(
+            f"{name}: Expected index {list(index.shape)} to be no larger size than src "
+            f"{list(src.shape)}"
+        )
+    return src if src.shape == index.shape else src[tuple(slice(n) for n in index.shape)]
+
+
+@method
+def scatter_(
+    input: Tensor, dim: int, index: Tensor, src: Any = None, *, value: Any = None,
+    reduce: str | None = None,
+) -> Tensor:  # fmt: skip
+    """For each element of index put that of src, or a number, at that place along dim, in place.
+
+    For dim 0 of 2: input[index[i, j], j] = src[i, j]. index: integers from 0 up, no larger than
+    src, and than input but along dim; where a place occurs twice one of the values stays.
+    reduce: "add" adds instead.
+    """
+    if reduce not in (None, "add"):
+        raise RuntimeError(f'scatter_: reduce needs to be None or "add"; got {reduce!r}')
+    kind = Scatter if reduce is None else ScatterAdd
+    src = value if src is None else src
+    return spread(kind, "scatter_", input, dim, index, src, reduce == "add")
+
+
+@method
+def scatter(
+    input: Tensor, dim: int, index: Tensor, src: Any = None, *, value: Any = None,
+    reduce: str | None = None,
+) -> Tensor:  # fmt: skip
+    """A copy of input changed as by scatter_."""
+    return scatter_(input.clone(), dim, index, src, value=value, reduce=reduce)
+
+
+@method
+def scatter_add_(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
+    """scatter_, but added to what is there, as often as a place occurs."""
+    return spread(ScatterAdd, "scatter_add_", input, dim, index, src, True)
+
+
+@method
+def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
+    """A copy of input changed as by scatter_add_."""
+    return scatter_add_(input.clone(), dim, index, src)
+
+
+# whole rows
+
+
+class IndexSelect(Index):
+    """Indexing by places along one dimension; named as PyTorch's."""
+
+
+def row_index(name: str, x: Tensor, dim: int, index: Tensor) -> tuple[Any, ...]:
+    """The array index that takes these places of dimension dim."""
+    if index.ndim > 1:
+        raise IndexError(f"{name}(): Index is supposed to be a vector; got {index.ndim} dimensions")
+    check_places(name, index, rows(x)._array.shape[dim], dim, IndexError)
+    return along(dim, index._array.reshape(-1))
+
+
+@method
+def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
+    """The places of dimension dim that index, a row of integers from 0 up, names, in its order."""
+    d = axis(dim, input.ndim)
+    out = IndexSelect.apply(rows(input), row_index("index_select", input, d, index))
+    return out if input.ndim else out.reshape(())  # type: ignore[no-any-return]
+
+
+@method
+def repeat_interleave(
+    input: Tensor, repeats: Any, dim: int | None = None, *, output_size: int | None = None
+) -> Tensor:
+    """A copy with each place of dimension dim repeated on the spot: so many times, or as many as
+    the row `repeats` says of it. Without dim all elements lie in one row."""
+    x, d = (input.reshape(-1), 0) if dim is None else (rows(input), axis(dim, input.ndim))
+    times, n = getattr(repeats, "_array", repeats), x._array.shape[d]
+    if np.ndim(times) and len(times) not in (1, n):
+        raise RuntimeError(
+            "repeat_interleave: repeats must have the same size as input along dim, but got "
+            f"repeats.size(0) = {len(times)} and input.size({d}) = {n}"
+        )
+    return index_select(x, d, make(np.repeat(np.arange(n), times)))
+
+
+class IndexAdd(IndexPut):
+    """Addition of whole rows; named as PyTorch's."""
+
+
+class IndexCopy(IndexPut):
+    """Assignment of whole rows; named as PyTorch's."""
+
+
+class IndexFill(IndexPut):
+    """Assignment of one number to whole rows; named as PyTorch's."""
+
+
+def put_rows(
+    kind: Any, name: str, input: Tensor, dim: int, index: Tensor, source: Tensor
+) -> Tensor:
+    """Put or add the rows of source at the places of dimension dim that index names."""
+    d = axis(dim, input.ndim)
+    places = row_index(name, input, d, index)
+    check_dtype(name, input, source)
+    check_rows(name, rows(input), d, index.numel(), rows(source))
+    kind.apply(rows(input), rows(source), places, kind is IndexAdd)
+    return input
+
+
+def check_rows(name: str, x: Tensor, dim: int, n: int, source: Tensor) -> None:
+    """Refuse a source that has not n rows, each of the shape of x's."""
+    needed = list(x._array.shape)
+    needed[dim] = n
+    if list(source._array.shape) != needed:
+        raise (IndexError if name == "index_copy_" else RuntimeError)(
+            f"{name}: Number of indices ({n}) should be equal to source.size(dim), and source must "
+            f"match self in the other dimensions: it needs the shape {needed}, for dim: {dim}; got "
+            f"{list(source.shape)}"
+        )
+
+
+@method
+def index_add_(
+    input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: float = 1
+) -> Tensor:
+    """Add alpha * source to the places of dimension dim that index names, in place; a place that
+    occurs twice gets both."""
+    source = source if alpha == 1 else source * alpha
+    return put_rows(IndexAdd, "index_add_", input, dim, index, source)
+
+
+@method
+def index_add(
+    input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: float = 1
+) -> Tensor:
+    """A copy of input changed as by index_add_."""
+    return index_add_(input.clone(), dim, index, source, alpha=alpha)
+
+
+@method
+def index_copy_(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
+    """Set the places of dimension dim that index names to those of source, in place."""
+    return put_rows(IndexCopy, "index_copy_", input, dim, index, source)
+
+
+@method
+def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
+    """A copy of input changed as by index_copy_."""
+    return index_copy_(input.clone(), dim, index, source)
+
+
+def one_number(name: str, x: Any, input: Tensor) -> Any:
+    """x as a number or a 0-d tensor."""
+    x = as_operand(x, input)
+    if isinstance(x, Tensor) and x.ndim:
+        raise RuntimeError(
+            f"{name} only supports a 0-dimensional value tensor, but got tensor with {x.ndim} "
+            "dimension(s)."
+        )
+    return x
+
+
+@method
+def index_fill_(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
+    """Set the places of dimension dim that index names to one number, in place."""
+    d = axis(dim, input.ndim)
+    value = one_number("index_fill_", value, input)
+    IndexFill.apply(rows(input), value, row_index("index_fill_", input, d, index), False)
+    return input
+
+
+@method
+def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
+    """A copy of input changed as by index_fill_."""
+    return index_fill_(input.clone(), dim, index, value)
+
+
+# masks
+
+
+class MaskedFill(IndexPut):
+    """Assignment of one number where a mask holds; named as PyTorch's."""
+
+
+class MaskedScatter(IndexPut):
+    """Assignment in order where a mask holds; named as PyTorch's."""
+
+
+class MaskedSelect(Index):
+    """Indexing by a mask; named as PyTorch's."""
+
+
+def mask_index(name: str, mask: Tensor, shape: tuple[int, ...]) -> tuple[Any, ...]:
+    """The array index that takes the places of the shape where the mask, broadcast, holds."""
+    if mask._array.dtype.kind != "b":
+        raise RuntimeError(
+            f"{name} only supports boolean masks, but got mask with dtype {mask.dtype}; compare, "
+            "or use .bool()"
+        )
+    if broadcast(mask._array.shape, shape) != shape:
+        raise RuntimeError(
+            f"{name}: the mask needs to broadcast to the shape {list(shape)}; got "
+            f"{list(mask.shape)}"
+        )
+    return (np.broadcast_to(mask._array, shape),)
+
+
+@method
+def masked_fill_(input: Tensor, mask: Tensor, value: Any) -> Tensor:
+    """Set the elements where the mask holds to one number, in place; a Value or a 0-d tensor gets
+    the sum of their gradients."""
+    value = one_number("masked_fill_", value, input)
+    index = mask_index("masked_fill_", mask, input._array.shape)
+    return MaskedFill.apply(input, value, index, False)  # type: ignore[no-any-return]
+
+
+@method
+def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
+    """A copy of input, broadcast with the mask, changed as by masked_fill_."""
+    return masked_fill_(spread_over(input, mask), mask, value)
+
+
+def spread_over(input: Tensor, mask: Tensor) -> Tensor:
+    """A copy of input in the shape that it and the mask broadcast to."""
+    shape = broadcast(mask._array.shape, input._array.shape)
+    return input.clone() if shape == input._array.shape else input.expand(shape).clone()
+
+
+@method
+def masked_select(input: Tensor, mask: Tensor) -> Tensor:
+    """The elements where the mask holds, in one row; input and mask are broadcast."""
+    shape = broadcast(mask._array.shape, input._array.shape)
+    index = mask_index("masked_select", mask, shape)
+    return MaskedSelect.apply(input.expand(shape), index)  # type: ignore[no-any-return]
+
+
+@method
+def masked_scatter_(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
+    """Set the elements where the mask holds to the first ones of source, in order, in place."""
+    index = mask_index("masked_scatter_", mask, input._array.shape)
+    check_dtype("masked_scatter_", input, source)
+    n = int(index[0].sum())
+    if source.numel() < n:
+        raise RuntimeError(
+            "masked_scatter_: Number of elements of source < number of ones in mask; got "
+            f"{source.numel()} and {n}"
+        )
+    return MaskedScatter.apply(  # type: ignore[no-any-return]
+        input, source.reshape(-1)[:n], index, False
+    )
+
+
+@method
+def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
+    """A copy of input, broadcast with the mask, changed as by masked_scatter_."""
+    return masked_scatter_(spread_over(input, mask), mask, source)
+
+
+# the rest
+
+
+class Take(Index):
+    """Indexing as if all elements lay in one row; named as PyTorch's."""
+
+
+@method
+def take(input: Tensor, index: Tensor) -> Tensor:
+    """The elements at these places of all elements in one row; the shape is that of index."""
+    n, places = input.numel(), index._array
+    if places.dtype.kind not in "iu":
+        raise RuntimeError(f"take(): Expected a long tensor for index, but got {index.dtype}")
+    wrong = places[(places < -n) | (places >= n)]
+    if wrong.size:
+        raise IndexError(
+            f"out of range: tried to access index {wrong[0]} on a tensor of {n} elements."
+        )
+    flat = np.unravel_index(places % max(n, 1), input._array.shape or (1,))
+    return Take.apply(rows(input), flat)  # type: ignore[no-any-return]
+
+
+class Where(Operation):
+    @staticmethod
+    def forward(ctx: Any, condition: Tensor, a: Any, b: Any) -> Tensor:
+        ctx.condition = condition
+        wanted = common_dtype(a, b)
+        both = [np.asarray(getattr(x, "_array", x), wanted) for x in (a, b)]
+        return make(np.asarray(np.where(condition._array, *both)))
+
+    @staticmethod
+    def backward(ctx: Any, g: Tensor) -> Any:
+        _, for_a, for_b = ctx.needs_input_grad
+        a = where(ctx.condition, g, 0.0) if for_a else None
+        b = where(ctx.condition, 0.0, g) if for_b else None
+        return None, a, b
+
+
+def common_dtype(a: Any, b: Any) -> Any:
+    """The NumPy dtype of a choice between two tensors or numbers."""
+    return dtypes.result_type(a, b).numpy
+
+
+def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
+    """input where the condition holds, other elsewhere: tensors or numbers, all broadcast.
+
+    condition: a bool tensor. Each side gets the gradient where it was taken and 0 elsewhere, even
+    where the other side is nan. With the condition alone: nonzero as a tuple.
+    """
+    if input is None and other is None:
+        return nonzero(condition, as_tuple=True)
+    if condition._array.dtype.kind != "b":
+        raise RuntimeError(
+            "where expected condition to be a boolean tensor, but got a tensor with dtype "
+            f"{condition.dtype}; compare, or use .bool()"
+        )
+    a, b = choices(input, other)
+    broadcast(*(x._array.shape for x in (condition, a, b) if isinstance(x, Tensor)))
+    return Where.apply(condition, a, b)
+
+
+def choices(a: Any, b: Any) -> tuple[Any, Any]:
+    """Both sides of where as tensors or numbers; a Value takes the dtype of the tensor beside."""
+    like = next((x for x in (a, b) if isinstance(x, Tensor)), make(np.zeros(())))
+    return as_operand(a, like), as_operand(b, like)
+
+
+@method
+def where_else(condition: Tensor, a: Any, b: Any) -> Tensor:
+    """a where this bool tensor holds, b elsewhere."""
+    return where(condition, a, b)  # type: ignore[no-any-return]
+
+
+def chosen_where(input: Tensor, condition: Tensor, other: Any) -> Tensor:
+    """This tensor where the condition holds, other elsewhere: see engine.where."""
+    return where(condition, input, other)  # type: ignore[no-any-return]
+
+
+setattr(Tensor, "where", chosen_where)  # noqa: B010
+
+
+@method
+def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
+    """The places of the elements that are not 0, one row each; or a row for each dimension."""
+    if as_tuple:
+        return tuple(map(make, np.nonzero(rows(input)._array)))
+    return make(np.argwhere(input._array))
+
+
+@method
+def argwhere(input: Tensor) -> Tensor:
+    """The places of the elements that are not 0, one row each."""
+    return nonzero(input)  # type: ignore[no-any-return]
+
+
+class DiagEmbed(PutBack):
+    """Zeros with the numbers on a diagonal; named as PyTorch's."""
+
+
+@method
+def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
+    """Zeros with the last dimension of input as the diagonal of dim1 and dim2; the others stay.
+
+    offset > 0 lies above the main diagonal.
+    """
+    ndim = input.ndim + 1
+    i, j = axis(dim1, ndim), axis(dim2, ndim)
+    if i == j:
+        raise RuntimeError(f"diag_embed: dim1 and dim2 must differ; got {dim1} and {dim2}")
+    n = input._array.shape[-1] + abs(offset)
+    shape = list(input._array.shape[:-1])
+    for d in sorted((i, j)):
+        shape.insert(d, n)
+    return DiagEmbed.apply(input, Diagonal, tuple(shape), (offset, i, j))  # type: ignore[no-any-return]

@@ -1,0 +1,76 @@
+"""Losses of classes in one step each: what `nn.functional` builds its losses on."""
+
+from typing import Any
+
+import numpy as np
+
+from engine.function import state
+from engine.ops.order import Put
+from engine.quiet import quiet
+from engine.tensors import Operation, Tensor, make
+
+
+def chosen(classes: Tensor, ignored: int, dim: int) -> tuple[Any, Any]:
+    """The classes as places along dim, 0 for those that are ignored; and, if any are, which."""
+    places = np.expand_dims(classes._array, dim)
+    out = places == ignored
+    return (np.where(out, 0, places), out) if out.any() else (places, None)
+
+
+class CrossEntropy(Operation):
+    """Minus the log-probability of the right class, from scores, for each class given.
+
+    scores: floating, the classes along dim; classes: int64, of the same shape without dim, each
+    from 0 to k-1 or `ignored`, whose loss and slope are 0. The slope is softmax - one_hot.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, scores: Tensor, classes: Tensor, ignored: int, dim: int) -> Tensor:
+        ctx.dim, x = dim, scores._array
+        ctx.places, ctx.out = chosen(classes, ignored, dim)
+        with quiet():
+            x = x - x.max(dim, keepdims=True, initial=-np.inf)
+            y = np.exp(x)
+            total = y.sum(dim, keepdims=True)
+            y /= total
+            losses = np.log(total) - np.take_along_axis(x, ctx.places, dim)
+        if ctx.out is not None:
+            losses[ctx.out] = 0.0
+        ctx.save_for_backward(scores, make(y))
+        return make(losses.squeeze(dim))
+
+    @staticmethod
+    def backward(ctx: Any, g: Tensor) -> Any:
+        scores, y = ctx.saved_tensors
+        if state.grad_enabled:
+            y = scores.softmax(ctx.dim)
+        right = np.zeros(scores._array.shape, scores._array.dtype)
+        np.put_along_axis(right, ctx.places, 1.0, ctx.dim)
+        slope = g.unsqueeze(ctx.dim) * (y - make(right))
+        if ctx.out is not None:
+            slope = make(ctx.out).where_else(0.0, slope)
+        return slope, None, None, None
+
+
+class NllLoss(Operation):
+    """Minus the log-probability of the right class, for each class given.
+
+    logs: log-probabilities, floating, the classes along dim; the other arguments as for
+    CrossEntropy. The slope is -1 at the right class, 0 elsewhere.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, logs: Tensor, classes: Tensor, ignored: int, dim: int) -> Tensor:
+        ctx.dim, ctx.shape = dim, logs._array.shape
+        ctx.places, ctx.out = chosen(classes, ignored, dim)
+        losses = -np.take_along_axis(logs._array, ctx.places, dim)
+        if ctx.out is not None:
+            losses[ctx.out] = 0.0
+        return make(losses.squeeze(dim))
+
+    @staticmethod
+    def backward(ctx: Any, g: Tensor) -> Any:
+        g = -g.unsqueeze(ctx.dim)
+        if ctx.out is not None:
+            g = make(ctx.out).where_else(0.0, g)
+        return Put.apply(g, ctx.places, ctx.dim, ctx.shape), None, None, None

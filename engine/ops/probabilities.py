@@ -1,0 +1,109 @@
+"""The soft maximum and probabilities made of scores, without overflow.
+
+Source: the shifted log-sum-exp of doi:10.1093/imanum/draa038.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from engine import dtypes
+from engine.ops.dims import axis
+from engine.ops.reduce import Dim, axes, numpy_names, spread
+from engine.quiet import quiet
+from engine.tensors import Operation, Tensor, make, method
+
+
+class Logsumexp(Operation):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, dims: tuple[int, ...], keepdim: bool) -> Tensor:
+        ctx.dims, a = dims, x._array
+        with quiet():
+            top = a.max(dims, keepdims=True, initial=-np.inf)
+            top = np.where(np.isfinite(top), top, a.dtype.type(0.0))
+            total = np.exp(a - top).sum(dims, keepdims=True)
+            y = np.log(total) + top
+        out = make(y if keepdim else y.squeeze(dims))
+        ctx.save_for_backward(x, out)
+        return out
+
+    @staticmethod
+    def backward(ctx: Any, g: Tensor) -> Any:
+        x, y = ctx.saved_tensors
+        shape = x._array.shape
+        return spread(g, shape, ctx.dims) * (x - spread(y, shape, ctx.dims)).exp(), None, None
+
+
+@method
+@numpy_names
+def logsumexp(input: Tensor, dim: Dim, keepdim: bool = False) -> Tensor:
+    """log(sum(exp(input))) over the dimensions dim; -inf of none.
+
+    input: any shape and size of numbers; integers become floats. The slope is softmax(input).
+    """
+    if input._array.dtype.kind != "f":
+        input = input.to(dtypes.get_default_dtype())
+    return Logsumexp.apply(input, axes(dim, input.ndim), keepdim)  # type: ignore[no-any-return]
+
+
+class Softmax(Operation):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, dims: tuple[int, ...]) -> Tensor:
+        ctx.dims, a = dims, x._array
+        with quiet():
+            y = np.asarray(np.exp(a - a.max(dims, keepdims=True, initial=-np.inf)))
+            y /= y.sum(dims, keepdims=True)
+        out = make(y)
+        ctx.save_for_backward(out)
+        return out
+
+    @staticmethod
+    def backward(ctx: Any, g: Tensor) -> Any:
+        (y,) = ctx.saved_tensors
+        g = g * y
+        return g - y * g.sum(ctx.dims, True), None
+
+
+class LogSoftmax(Operation):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, dims: tuple[int, ...]) -> Tensor:
+        ctx.dims, a = dims, x._array
+        with quiet():
+            y = np.asarray(a - a.max(dims, keepdims=True, initial=-np.inf))
+            y -= np.log(np.exp(y).sum(dims, keepdims=True))
+        out = make(y)
+        ctx.save_for_backward(out)
+        return out
+
+    @staticmethod
+    def backward(ctx: Any, g: Tensor) -> Any:
+        (y,) = ctx.saved_tensors
+        return g - y.exp() * g.sum(ctx.dims, True), None
+
+
+def scores(name: str, x: Tensor, dim: int, dtype: Any) -> tuple[Tensor, tuple[int, ...]]:
+    """x, of a floating dtype, and dim as NumPy wants it: none for a 0-d tensor."""
+    dims = (axis(dim, x.ndim),)[: x.ndim]
+    x = x if dtype is None else x.to(dtype)
+    if x._array.dtype.kind != "f":
+        raise NotImplementedError(
+            f"{name}: not implemented for {x.dtype!r}: input must be floating; convert it first, "
+            "with .float() or dtype="
+        )
+    return x, dims
+
+
+@method
+def softmax(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
+    """exp(input) / sum(exp(input)) along dim: from 0 to 1, with sum 1.
+
+    input: floating, any shape; nan where all along dim are -inf or one is inf. dtype: what input
+    is converted to first. Raises NotImplementedError for integers.
+    """
+    return Softmax.apply(*scores("softmax", input, dim, dtype))  # type: ignore[no-any-return]
+
+
+@method
+def log_softmax(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
+    """log(softmax(input, dim)), at most 0, without loss of digits; arguments as for softmax."""
+    return LogSoftmax.apply(*scores("log_softmax", input, dim, dtype))  # type: ignore[no-any-return]

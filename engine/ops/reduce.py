@@ -1,0 +1,429 @@
+"""Reductions: many numbers to fewer."""
+
+import math
+import operator
+import warnings
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+import numpy as np
+
+from engine.graph import sums_to
+from engine.ops.dims import Sizes, each_axis
+from engine.ops.join import cat
+from engine.quiet import quiet
+from engine.tensors import Operation, Tensor, make, method
+
+Dim = Sizes | None
+
+
+def axes(dim: Dim, ndim: int) -> tuple[int, ...]:
+    """The dimensions that dim names, counted from the front; all of them for None or ()."""
+    found = () if dim is None else each_axis(dim, ndim)
+    return found if found and ndim else tuple(range(ndim))
+
+
+def kept(shape: tuple[int, ...], dims: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape after a reduction over dims that keeps them with size 1."""
+    return tuple(1 if d in dims else n for d, n in enumerate(shape))
+
+
+def numpy_names(f: Callable[..., Any]) -> Callable[..., Any]:
+    """Let a function take dim and keepdim under NumPy's names too, as PyTorch does."""
+
+    @wraps(f)
+    def with_numpy_names(*args: Any, **kwargs: Any) -> Any:
+        for name, theirs in (("dim", "axis"), ("keepdim", "keepdims")) if kwargs else ():
+            if theirs in kwargs:
+                kwargs[name] = kwargs.pop(theirs)
+        return f(*args, **kwargs)
+
+    return with_numpy_names
+
+
+def count(x: Tensor, dims: tuple[int, ...]) -> int:
+    """How many elements of x go into each result of a reduction over dims."""
+    return math.prod(x._array.shape[d] for d in dims)
+
+
+def spread(g: Tensor, shape: tuple[int, ...], dims: tuple[int, ...]) -> Tensor:
+    """The result of a reduction of `shape` over dims, at each element that went into it."""
+    if g.ndim not in (0, len(shape)):
+        g = g.reshape(kept(shape, dims))
+    return g.expand(shape)
+
+
+class Sum(Operation):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, dims: tuple[int, ...], keepdim: bool) -> Tensor:
+        ctx.shape, ctx.dims = x._array.shape, dims
+        wide = None if x._array.dtype.kind == "f" else np.int64
+        with quiet():
+            return make(np.asarray(x._array.sum(dims, wide, keepdims=keepdim)))
+
+    @staticmethod
+    def backward(ctx: Any, g: Tensor) -> Any:
+        return spread(g, ctx.shape, ctx.dims), None, None
+
+
+@method
+@numpy_names
+def sum(input: Tensor, dim: Dim = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+    """The sum over all elements, or over the dimensions dim.
+
+    input: any shape; integers and booleans are summed as int64. dim: one or several, negative
+    ones count from the end. keepdim: keep them with size 1. The slope is 1 everywhere.
+    """
+    if dtype is not None:
+        input = input.to(dtype)
+    out: Tensor = Sum.apply(input, axes(dim, input.ndim), keepdim)
+    return out if dtype is None else out.to(dtype)
+
+
+class SumToSize(Operation):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, size: tuple[int, ...]) -> Tensor:
+        ctx.shape = shape = x._array.shape
+        first = len(shape) - len(size)
+        dims = (*range(first), *(d + first for d, n in enumerate(size) if n == 1))
+        wide = None if x._array.dtype.kind == "f" else np.int64
+        with quiet():
+            return make(np.asarray(x._array.sum(dims, wide)).reshape(size))
+
+    @staticmethod
+    def backward(ctx: Any, g: Tensor) -> Any:
+        return g.expand(ctx.shape), None
+
+
+@method
+def sum_to_size(input: Tensor, *size: Any) -> Tensor:
+    """The sum over the dimensions along which a tensor of this size was spread to input's shape.
+
+    size: given as one tuple or as numbers; it must broadcast to input's shape.
+    """
+    wanted = tuple(size[0]) if len(size) == 1 and isinstance(size[0], (tuple, list)) else size
+    shape = input._array.shape
+    if shape == wanted:
+        return input
+    if not sums_to(shape, wanted):
+        raise RuntimeError(
+            f"sum_to_size: size {list(wanted)} is not expandable to size {list(shape)}: each of its "
+            "sizes, counted from the end, must be 1 or that of the input"
+        )
+    return SumToSize.apply(input, wanted)  # type: ignore[no-any-return]
+
+
+def floating(x: Tensor, name: str) -> Tensor:
+    """x, or an error where a mean of its numbers is not one of its kind."""
+    if x._array.dtype.kind != "f":
+        raise RuntimeError(
+            f"{name}(): Input dtype must be a floating point dtype. Got: {x.dtype}; "
+            "convert it first, with .float() or .double()"
+        )
+    return x
+
+
+class Mean(Operation):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, dims: tuple[int, ...], keepdim: bool) -> Tensor:
+        ctx.shape, ctx.dims, ctx.count = x._array.shape, dims, count(x, dims)
+        with quiet():
+            total = x._array.sum(dims, keepdims=keepdim)
+            return make(np.asarray(np.divide(total, ctx.count, dtype=x._array.dtype)))
+
+    @staticmethod
+    def backward(ctx: Any, g: Tensor) -> Any:
+        return spread(g / ctx.count, ctx.shape, ctx.dims), None, None
+
+
+@method
+@numpy_names
+def mean(input: Tensor, dim: Dim = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+    """The mean over all elements, or over the dimensions dim; nan of none.
+
+    input: floating, any shape. dim, keepdim: as for sum. The slope is 1 / n everywhere.
+    Raises RuntimeError for integers and booleans.
+    """
+    input = floating(input if dtype is None else input.to(dtype), "mean")
+    return Mean.apply(input, axes(dim, input.ndim), keepdim)  # type: ignore[no-any-return]
+
+
+def freedom(
+    name: str, x: Tensor, dim: Any, unbiased: bool | None, correction: float | None
+) -> tuple[tuple[int, ...], float]:
+    """The dimensions of a variance, and its divisor: the number of elements less the correction."""
+    if isinstance(dim, bool):
+        dim, unbiased = None, dim
+    if unbiased is not None and correction is not None:
+        raise TypeError(f"{name}(): unbiased and correction say the same; give one of them")
+    if correction is None:
+        correction = 1 if unbiased is None or unbiased else 0
+    dims = axes(dim, x.ndim)
+    n = count(x, dims) - correction
+    if n <= 0:
+        warnings.warn(
+            f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the "
+            "reduction factor (input numel divided by output numel).",
+            UserWarning,
+            stacklevel=4,
+        )
+    return dims, float(n) if n > 0 else 0.0
+
+
+def variance(ctx: Any, x: Any, dims: tuple[int, ...], divisor: float, keepdim: bool) -> Any:
+    """The variance of an array, and on ctx what its slope needs to know."""
+    ctx.shape, ctx.dims, ctx.divisor = x.shape, dims, divisor
+    off = x - np.divide(x.sum(dims, keepdims=True), math.prod(x.shape[d] for d in dims))
+    return np.asarray(np.divide((off * off).sum(dims, keepdims=keepdim), divisor, dtype=x.dtype))
+
+
+def through_variance(ctx: Any, g: Tensor, x: Tensor) -> Tensor:
+    """The gradient of x, given that of its variance."""
+    off = x - x.mean(ctx.dims, keepdim=True)
+    return spread(g, ctx.shape, ctx.dims) * off * 2.0 / ctx.divisor
+
+
+class Var(Operation):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, dims: Any, divisor: float, keepdim: bool) -> Tensor:
+        ctx.save_for_backward(x)
+        with quiet():
+            return make(variance(ctx, x._array, dims, divisor, keepdim))
+
+    @staticmethod
+    def backward(ctx: Any, g: Tensor) -> Any:
+        (x,) = ctx.saved_tensors
+        return through_variance(ctx, g, x), None, None, None
+
+
+class Std(Operation):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, dims: Any, divisor: float, keepdim: bool) -> Tensor:
+        with quiet():
+            y = make(np.asarray(np.sqrt(variance(ctx, x._array, dims, divisor, keepdim))))
+        ctx.save_for_backward(x, y)
+        return y
+
+    @staticmethod
+    def backward(ctx: Any, g: Tensor) -> Any:
+        x, y = ctx.saved_tensors
+        g = (y == 0.0).where_else(0.0, g / (2.0 * y))
+        return through_variance(ctx, g, x), None, None, None
+
+
+@method
+@numpy_names
+def var(
+    input: Tensor,
+    dim: Dim = None,
+    unbiased: bool | None = None,
+    keepdim: bool = False,
+    *,
+    correction: float | None = None,
+) -> Tensor:
+    """The variance over all elements, or over the dimensions dim.
+
+    input: floating, any shape. correction: what is taken from the number of elements n before
+    the sum of squares is divided by it, 1 by default; unbiased=False is correction=0.
+    nan, or inf, and a UserWarning where n - correction <= 0. Raises RuntimeError for integers.
+    """
+    dims, divisor = freedom("var", floating(input, "var"), dim, unbiased, correction)
+    return Var.apply(input, dims, divisor, keepdim)  # type: ignore[no-any-return]
+
+
+@method
+@numpy_names
+def std(
+    input: Tensor,
+    dim: Dim = None,
+    unbiased: bool | None = None,
+    keepdim: bool = False,
+    *,
+    correction: float | None = None,
+) -> Tensor:
+    """The standard deviation, the square root of var, with its arguments; its slope at 0 is 0."""
+    dims, divisor = freedom("std", floating(input, "std"), dim, unbiased, correction)
+    return Std.apply(input, dims, divisor, keepdim)  # type: ignore[no-any-return]
+
+
+@numpy_names
+def var_mean(
+    input: Tensor,
+    dim: Dim = None,
+    unbiased: bool | None = None,
+    keepdim: bool = False,
+    *,
+    correction: float | None = None,
+) -> tuple[Tensor, Tensor]:
+    """var and mean of the same elements, with the arguments of var."""
+    dims, divisor = freedom("var_mean", floating(input, "var_mean"), dim, unbiased, correction)
+    return Var.apply(input, dims, divisor, keepdim), mean(input, dims, keepdim)
+
+
+@numpy_names
+def std_mean(
+    input: Tensor,
+    dim: Dim = None,
+    unbiased: bool | None = None,
+    keepdim: bool = False,
+    *,
+    correction: float | None = None,
+) -> tuple[Tensor, Tensor]:
+    """std and mean of the same elements, with the arguments of std."""
+    dims, divisor = freedom("std_mean", floating(input, "std_mean"), dim, unbiased, correction)
+    return Std.apply(input, dims, divisor, keepdim), mean(input, dims, keepdim)
+
+
+class Prod(Operation):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, dims: tuple[int, ...], keepdim: bool) -> Tensor:
+        ctx.save_for_backward(x)
+        ctx.dims = dims
+        wide = None if x._array.dtype.kind == "f" else np.int64
+        with quiet():
+            return make(np.asarray(x._array.prod(dims, wide, keepdims=keepdim)))
+
+    @staticmethod
+    def backward(ctx: Any, g: Tensor) -> Any:
+        (x,) = ctx.saved_tensors
+        shape = x._array.shape
+        if len(ctx.dims) == len(shape):
+            others = products_of_others(x.reshape(x._array.size)).reshape(shape)
+        else:
+            others = products_of_others(x.transpose(ctx.dims[0], -1)).transpose(ctx.dims[0], -1)
+        return spread(g, shape, ctx.dims) * others, None, None
+
+
+def products_of_others(x: Tensor) -> Tensor:
+    """For each element along the last dimension, the product of all the others there.
+
+    Elements are multiplied in pairs, pairs of pairs and so on; the product of what a pair is not
+    in, times its other half, is the answer. Nothing is divided, so zeros give right derivatives
+    of any order.
+    """
+    n = x._array.shape[-1]
+    if n < 2:
+        return make(np.ones_like(x._array))
+    half = n // 2
+    left, right = x.narrow(-1, 0, half), x.narrow(-1, half, half)
+    single = x.narrow(-1, 2 * half, n % 2)
+    others = products_of_others(cat((left * right, single), -1))
+    above = others.narrow(-1, 0, half)
+    return cat((above * right, above * left, others.narrow(-1, half, n % 2)), -1)
+
+
+@method
+@numpy_names
+def prod(
+    input: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype: Any = None
+) -> Tensor:
+    """The product of all elements, or along the dimension dim; 1 of none.
+
+    input: any shape; integers and booleans are multiplied as int64. The slope by each element is
+    the product of the others, with zeros among them too.
+    """
+    if dtype is not None:
+        input = input.to(dtype)
+    dims = axes(None if dim is None else operator.index(dim), input.ndim)
+    out: Tensor = Prod.apply(input, dims, keepdim)
+    return out if dtype is None else out.to(dtype)
+
+
+class Norm(Operation):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, p: float, dims: tuple[int, ...], keepdim: bool) -> Tensor:
+        ctx.shape, ctx.dims, ctx.p = x._array.shape, dims, p
+        with quiet():
+            y = make(np.asarray(norm_of(x._array, p, dims, keepdim)))
+        ctx.save_for_backward(x, y)
+        return y
+
+    @staticmethod
+    def backward(ctx: Any, g: Tensor) -> Any:
+        x, y = ctx.saved_tensors
+        if ctx.p == 0:
+            return None, None, None, None
+        y, g = spread(y, ctx.shape, ctx.dims), spread(g, ctx.shape, ctx.dims)
+        return through_norm(g, x, y, ctx.p, ctx.dims), None, None, None
+
+
+def norm_of(x: Any, p: float, dims: tuple[int, ...], keepdim: bool) -> Any:
+    """The p-norm of an array over dims."""
+    size = np.abs(x)
+    if p == 0:
+        return (x != 0).sum(dims, x.dtype, keepdims=keepdim)
+    if p == 2:
+        return np.sqrt((x * x).sum(dims, keepdims=keepdim))
+    if math.isinf(p):
+        return (np.max if p > 0 else np.min)(size, dims, keepdims=keepdim)
+    return (size**p).sum(dims, keepdims=keepdim) ** (1.0 / p)
+
+
+def through_norm(g: Tensor, x: Tensor, y: Tensor, p: float, dims: tuple[int, ...]) -> Tensor:
+    """The gradient of x, given that of its p-norm y; 0 where y is 0."""
+    sign = np.sign(x._array)
+    if p == 1:
+        return g * make(sign)
+    if p == 2:
+        return g * (y == 0.0).where_else(0.0, x / y)
+    if math.isinf(p):
+        found = np.abs(x._array) == y._array
+        return g * make((sign * found / found.sum(dims, keepdims=True)).astype(sign.dtype))
+    parts = make(sign) * (x == 0.0).where_else(0.0, x.abs() ** (p - 1.0))
+    return parts * (y == 0.0).where_else(0.0, g * y ** (1.0 - p))
+
+
+@method
+@numpy_names
+def norm(
+    input: Tensor,
+    p: float | str | None = "fro",
+    dim: Dim = None,
+    keepdim: bool = False,
+    dtype: Any = None,
+) -> Tensor:
+    """(sum of |x| ** p) ** (1 / p) over all elements, or over the dimensions dim.
+
+    input: floating, any shape. p: 2 by default, also called "fro"; inf is the largest |x|, -inf
+    the smallest, 0 the number of elements that are not 0. The slope at 0 is 0; where several |x|
+    are the largest they share it evenly.
+    Raises RuntimeError for integers, and where p <= 0 or inf is asked of no elements.
+    """
+    p = 2.0 if p in ("fro", None) else p
+    if isinstance(p, str):
+        raise RuntimeError(f"norm: p must be a number, 'fro' or inf; got {p!r}, of matrices only")
+    input = floating(input if dtype is None else input.to(dtype), "norm")
+    dims = axes(dim, input.ndim)
+    if (p < 0 or math.isinf(p)) and count(input, dims) == 0:
+        raise RuntimeError(
+            f"norm: cannot compute the {p:g} norm of no elements (shape {tuple(input.shape)}, "
+            f"dim {dim}), as there is no such number; use another p"
+        )
+    return Norm.apply(input, float(p), dims, keepdim)  # type: ignore[no-any-return]
+
+
+def logical(function: Any, x: Tensor, dim: Dim, keepdim: bool) -> Tensor:
+    """A bool tensor, of uint8 a uint8 one, outside any graph."""
+    kind = np.uint8 if x._array.dtype == np.uint8 else np.bool_
+    return make(np.asarray(function(x._array, axes(dim, x.ndim), keepdims=keepdim)).astype(kind))
+
+
+@method
+@numpy_names
+def all(input: Tensor, dim: Dim = None, keepdim: bool = False) -> Tensor:
+    """Whether all elements, or all along the dimensions dim, are not 0; True of none."""
+    return logical(np.all, input, dim, keepdim)
+
+
+@method
+@numpy_names
+def any(input: Tensor, dim: Dim = None, keepdim: bool = False) -> Tensor:
+    """Whether an element, or one along the dimensions dim, is not 0; False of none."""
+    return logical(np.any, input, dim, keepdim)
+
+
+@method
+def count_nonzero(input: Tensor, dim: Dim = None) -> Tensor:
+    """How many elements, or how many along the dimensions dim, are not 0, as int64."""
+    return make(np.asarray((input._array != 0).sum(axes(dim, input.ndim), np.int64)))

@@ -1,0 +1,128 @@
+"""The registry of rules, and `engine.rule`, by which anybody adds one.
+
+    >>> import engine
+    >>> @engine.rule
+    ... def cube(a):
+    ...     return a * a * a
+    >>> @cube.slope
+    ... def cube_slope(a, y):
+    ...     return 3.0 * a * a
+    >>> cube(engine.Value(2.0)).data, cube(2.0)
+    (8.0, 8.0)
+"""
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from engine import builds, elementary, habits, rules, special
+
+value = builds.module("value")
+modes = builds.module("modes")
+Value = value.Value
+
+RULES: dict[str, "Rule"] = {}
+
+# Tensors plug in here: called with each rule as it is registered.
+on_rule: list[Callable[["Rule"], None]] = []
+
+
+class Rule:
+    """An elementwise operation of one or two operands: floats, Values or Tensors.
+
+    Calling it gives a float, a Value or a Tensor; numbers beside a Value or a Tensor are
+    constants. An operand called `k` is a number without a slope. Derivatives of any order: the
+    slopes are called again on Values or Tensors, so they must be made of `+ - *`, the functions
+    of `engine.elementary` and other rules.
+    """
+
+    def __init__(self, function: Callable[..., Any], selection: bool = False):
+        self.name = self.__name__ = function.__name__
+        self.__doc__ = function.__doc__
+        self.value = function
+        self.operands = list(inspect.signature(function).parameters)
+        self.arity = len(self.operands)
+        self.selection = selection
+        self._slopes: Callable[..., Any] | None = None
+        if self.arity not in (1, 2):
+            raise TypeError(f"rule {self.name}: needs one or two operands; got {self.arity}")
+
+    def slope(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Decorates the slopes: a function of the operands and the result y, which returns the
+        partial derivative, or a tuple of two."""
+        got = len(inspect.signature(function).parameters)
+        if got != self.arity + 1:
+            raise TypeError(
+                f"rule {self.name}: its slope needs {', '.join([*self.operands, 'y'])}; "
+                f"got {got} parameters"
+            )
+        self._slopes = function
+        register(self)
+        return function
+
+    def slopes(self, *operands: Any) -> tuple[Any, ...]:
+        """The partial derivatives, given the operands and the result y."""
+        if self._slopes is None:
+            raise RuntimeError(f"rule {self.name}: has no slope; add one under @{self.name}.slope")
+        slopes = self._slopes(*operands)
+        return slopes if isinstance(slopes, tuple) else (slopes,)
+
+    def __call__(self, *operands: Any) -> Any:
+        if len(operands) != self.arity:
+            raise TypeError(f"{self.name}: needs {self.arity} operands; got {len(operands)}")
+        for x in operands:
+            if hasattr(x, "_apply_rule"):
+                return x._apply_rule(self, operands)
+        if self.operands[-1] == "k" and isinstance(operands[-1], Value):
+            raise TypeError(f"{self.name}: its option {operands[-1]!r} must be a number, not a Value")
+        numbers = [value.as_number(x, self.name) for x in operands]
+        y = float(self.value(*numbers))
+        if any(isinstance(x, Value) for x in operands):
+            return value.result(y, self.name, operands, self.slopes(*numbers, y))
+        return y
+
+    def __repr__(self) -> str:
+        return f"<rule {self.name}({', '.join(self.operands)})>"
+
+
+def rule(function: Any = None, *, selection: bool = False) -> Any:
+    """Make an elementwise operation of a function; give its slope under `@NAME.slope`.
+
+    selection=True for an operation that chooses among its operands (as relu and maximum do): it
+    passes no gradient where its slope is 0, not even an infinite one.
+    """
+    if function is None:
+        return lambda f: rule(f, selection=selection)
+    if function.__name__ in RULES or hasattr(Value, function.__name__):
+        raise ValueError(f"rule {function.__name__}: there is one already; choose another name")
+    return Rule(function, selection)
+
+
+def register(new: Rule) -> None:
+    """Make a rule known: to walks by its name, to Values and Tensors as a method."""
+    RULES[new.name] = new
+    habits.METHODS[new.name] = new
+    if new.selection:
+        value.selections.add(new.name)
+    for plug_in in on_rule:
+        plug_in(new)
+
+
+# What `elementary` calls otherwise than the rules do.
+SYNONYMS = {"divide": "div", "power": "pow", "fabs": "abs"}
+
+
+def of_values(name: str, operands: tuple[Any, ...]) -> Any:
+    """The function of `elementary` called `name` where an operand is a Value: the rule, or a
+    number where the function has no slope (less, equal, step, sign)."""
+    found = RULES.get(SYNONYMS.get(name, name))
+    if found is not None:
+        return found(*operands)
+    return getattr(elementary, name)(*(value.as_number(x, name) for x in operands))
+
+
+for _module in (rules, special):
+    for _name, _function in list(vars(_module).items()):
+        _slopes = getattr(_module, f"{_name}_slope", getattr(_module, f"{_name}_slopes", None))
+        if _slopes:
+            Rule(_function, _name in rules.SELECTIONS).slope(_slopes)

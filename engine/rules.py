@@ -1,0 +1,238 @@
+"""The elementwise operations, each written once: its value and, right under it, its slopes.
+
+A rule is a function of one or two operands `a` and `b`; its slopes are the partial derivatives,
+made of the operands and of the result `y`. The same text serves floats (`Value`), arrays
+(`Tensor`) and, called with Values or Tensors, derivatives of any order; compiled, both are C
+functions of doubles. So a rule holds no `/`, `**`, `if` or comparison, which mean different
+things to the three: `m.divide`, `m.power` and `m.where` mean one. Where a second operand `k` has
+no slope it is a number, an option.
+
+Shapes broadcast as in NumPy; errors below are those of the stated formula in double precision.
+"""
+
+from engine import elementary as m
+
+
+def add(a, b):
+    """a + b."""
+    return a + b
+
+
+def add_slopes(a, b, y):
+    return 1.0, 1.0
+
+
+def sub(a, b):
+    """a - b."""
+    return a - b
+
+
+def sub_slopes(a, b, y):
+    return 1.0, -1.0
+
+
+def mul(a, b):
+    """a * b."""
+    return a * b
+
+
+def mul_slopes(a, b, y):
+    return b, a
+
+
+def div(a, b):
+    """a / b; by zero, inf or nan as in IEEE 754."""
+    return m.divide(a, b)
+
+
+def div_slopes(a, b, y):
+    return m.divide(1.0, b), m.divide(-y, b)
+
+
+def pow(a, b):
+    """a ** b, both differentiable; nan for a negative base with a fractional exponent.
+
+    By definition 0 ** 0 is 1 and its slopes are 0; the slope of 0 ** b by b is 0 for b >= 0.
+    """
+    return m.power(a, b)
+
+
+def pow_slopes(a, b, y):
+    by_b = y * m.log(a)
+    return (
+        m.where(m.equal(b, 0.0), 0.0, b * m.power(a, b - 1.0)),
+        m.where(m.equal(a, 0.0), m.where(m.equal(b, m.fabs(b)), 0.0, by_b), by_b),
+    )
+
+
+def pow_number(a, k):
+    """a ** k with a number k for exponent; nan for a negative base with a fractional exponent."""
+    return m.power(a, k)
+
+
+def pow_number_slope(a, k, y):
+    return m.where(m.equal(k, 0.0), 0.0, k * m.power(a, k - 1.0))
+
+
+def neg(a):
+    """-a."""
+    return -a
+
+
+def neg_slope(a, y):
+    return -1.0
+
+
+def abs(a):
+    """The absolute value; its slope at 0 is 0."""
+    return m.fabs(a)
+
+
+def abs_slope(a, y):
+    return m.sign(a)
+
+
+def exp(a):
+    """e ** a; inf from a = 709.8 up."""
+    return m.exp(a)
+
+
+def exp_slope(a, y):
+    return y
+
+
+def log(a):
+    """The natural logarithm; -inf at 0, nan below."""
+    return m.log(a)
+
+
+def log_slope(a, y):
+    return m.divide(1.0, a)
+
+
+def sqrt(a):
+    """The square root; nan below 0. Its slope at 0 is inf."""
+    return m.sqrt(a)
+
+
+def sqrt_slope(a, y):
+    return m.divide(0.5, y)
+
+
+def sin(a):
+    """The sine of a, in radians; nan for an infinite a."""
+    return m.sin(a)
+
+
+def sin_slope(a, y):
+    return m.cos(a)
+
+
+def cos(a):
+    """The cosine of a, in radians; nan for an infinite a."""
+    return m.cos(a)
+
+
+def cos_slope(a, y):
+    return -m.sin(a)
+
+
+def tanh(a):
+    """The hyperbolic tangent, within [-1, 1]."""
+    return m.tanh(a)
+
+
+def tanh_slope(a, y):
+    return 1.0 - y * y
+
+
+def sigmoid(a):
+    """1 / (1 + e ** -a), from 0 to 1.
+
+    Taken from tanh, which cannot overflow: absolute error below 2e-16, and exactly 0 from
+    a = -39 down. nan stays nan.
+    """
+    return 0.5 + 0.5 * m.tanh(0.5 * a)
+
+
+def sigmoid_slope(a, y):
+    return y * (1.0 - y)
+
+
+def softplus(a):
+    """log(1 + e ** a), from 0 up, without overflow."""
+    return m.maximum(a, 0.0) + m.log1p(m.exp(-m.fabs(a)))
+
+
+def softplus_slope(a, y):
+    return sigmoid(a)
+
+
+def gelu(a):
+    """a times the normal distribution function of a, exactly (by erf). Source: arXiv:1606.08415."""
+    return 0.5 * a * (1.0 + m.erf(0.7071067811865476 * a))
+
+
+def gelu_slope(a, y):
+    density = 0.3989422804014327 * m.exp(-0.5 * a * a)
+    return 0.5 * (1.0 + m.erf(0.7071067811865476 * a)) + a * density
+
+
+def relu(a):
+    """max(a, 0). Its slope at 0 is 0; a nan stays nan, and passes its gradient on."""
+    return m.maximum(a, 0.0)
+
+
+def relu_slope(a, y):
+    return m.step(y)
+
+
+def leaky_relu(a, k):
+    """a where it is above 0, k * a elsewhere; the slope at 0 is k."""
+    return m.where(m.less(0.0, a), a, k * a)
+
+
+def leaky_relu_slope(a, k, y):
+    return m.where(m.less(0.0, a), 1.0, k)
+
+
+def maximum(a, b):
+    """The larger of two, nan if either is; where they are equal each gets half the gradient."""
+    return m.maximum(a, b)
+
+
+def maximum_slopes(a, b, y):
+    half = m.where(m.equal(a, b), 0.5, 1.0)
+    return m.where(m.less(a, b), 0.0, half), m.where(m.less(b, a), 0.0, half)
+
+
+def minimum(a, b):
+    """The smaller of two, nan if either is; where they are equal each gets half the gradient."""
+    return m.minimum(a, b)
+
+
+def minimum_slopes(a, b, y):
+    half = m.where(m.equal(a, b), 0.5, 1.0)
+    return m.where(m.less(b, a), 0.0, half), m.where(m.less(a, b), 0.0, half)
+
+
+def clamp_min(a, k):
+    """a, but no less than k; the slope is 1 where a >= k, 0 below."""
+    return m.maximum(a, k)
+
+
+def clamp_min_slope(a, k, y):
+    return m.where(m.less(a, k), 0.0, m.where(m.equal(a, a), 1.0, 0.0))
+
+
+def clamp_max(a, k):
+    """a, but no more than k; the slope is 1 where a <= k, 0 above."""
+    return m.minimum(a, k)
+
+
+def clamp_max_slope(a, k, y):
+    return m.where(m.less(k, a), 0.0, m.where(m.equal(a, a), 1.0, 0.0))
+
+
+# These pass nothing where their slope is 0, even an infinite or undefined gradient.
+SELECTIONS = frozenset({"relu", "maximum", "minimum", "clamp_min", "clamp_max"})

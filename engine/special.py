@@ -1,0 +1,184 @@
+"""Further elementwise operations, written as those of `rules.py` are: for reference."""
+
+from engine import elementary as m
+from engine import rules
+
+
+def expm1(a):
+    """e ** a - 1, without loss of digits near 0."""
+    return m.expm1(a)
+
+
+def expm1_slope(a, y):
+    return y + 1.0
+
+
+def log1p(a):
+    """log(1 + a), without loss of digits near 0; -inf at -1, nan below."""
+    return m.log1p(a)
+
+
+def log1p_slope(a, y):
+    return m.divide(1.0, 1.0 + a)
+
+
+def log2(a):
+    """The logarithm to base 2; -inf at 0, nan below."""
+    return m.log2(a)
+
+
+def log2_slope(a, y):
+    return m.divide(1.4426950408889634, a)
+
+
+def log10(a):
+    """The logarithm to base 10; -inf at 0, nan below."""
+    return m.log10(a)
+
+
+def log10_slope(a, y):
+    return m.divide(0.4342944819032518, a)
+
+
+def rsqrt(a):
+    """1 / sqrt(a); inf at 0, nan below."""
+    return m.divide(1.0, m.sqrt(a))
+
+
+def rsqrt_slope(a, y):
+    return -0.5 * y * y * y
+
+
+def reciprocal(a):
+    """1 / a."""
+    return m.divide(1.0, a)
+
+
+def reciprocal_slope(a, y):
+    return -y * y
+
+
+def square(a):
+    """a * a."""
+    return a * a
+
+
+def square_slope(a, y):
+    return 2.0 * a
+
+
+def tan(a):
+    """The tangent of a, in radians; nan for an infinite a."""
+    return m.tan(a)
+
+
+def tan_slope(a, y):
+    return 1.0 + y * y
+
+
+def asin(a):
+    """The angle in [-pi/2, pi/2] whose sine is a; nan outside [-1, 1]."""
+    return m.asin(a)
+
+
+def asin_slope(a, y):
+    return m.divide(1.0, m.sqrt(1.0 - a * a))
+
+
+def acos(a):
+    """The angle in [0, pi] whose cosine is a; nan outside [-1, 1]."""
+    return m.acos(a)
+
+
+def acos_slope(a, y):
+    return m.divide(-1.0, m.sqrt(1.0 - a * a))
+
+
+def atan(a):
+    """The angle in [-pi/2, pi/2] whose tangent is a."""
+    return m.atan(a)
+
+
+def atan_slope(a, y):
+    return m.divide(1.0, 1.0 + a * a)
+
+
+def atan2(a, b):
+    """The angle of the point (b, a), in radians, from -pi to pi."""
+    return m.atan2(a, b)
+
+
+def atan2_slopes(a, b, y):
+    return m.divide(b, a * a + b * b), m.divide(-a, a * a + b * b)
+
+
+def sinh(a):
+    """The hyperbolic sine."""
+    return m.sinh(a)
+
+
+def sinh_slope(a, y):
+    return m.cosh(a)
+
+
+def cosh(a):
+    """The hyperbolic cosine."""
+    return m.cosh(a)
+
+
+def cosh_slope(a, y):
+    return m.sinh(a)
+
+
+def asinh(a):
+    """The inverse of sinh."""
+    return m.asinh(a)
+
+
+def asinh_slope(a, y):
+    return m.divide(1.0, m.sqrt(a * a + 1.0))
+
+
+def acosh(a):
+    """The inverse of cosh, from 0 up; nan for a < 1."""
+    return m.acosh(a)
+
+
+def acosh_slope(a, y):
+    return m.divide(1.0, m.sqrt(a * a - 1.0))
+
+
+def atanh(a):
+    """The inverse of tanh; inf at 1, -inf at -1, nan beyond."""
+    return m.atanh(a)
+
+
+def atanh_slope(a, y):
+    return m.divide(1.0, 1.0 - a * a)
+
+
+def silu(a):
+    """a * sigmoid(a), also called swish. Source: arXiv:1702.03118."""
+    return a * rules.sigmoid(a)
+
+
+def silu_slope(a, y):
+    return rules.sigmoid(a) * (1.0 + a * (1.0 - rules.sigmoid(a)))
+
+
+def erf(a):
+    """The error function, 2 / sqrt(pi) times the integral of e ** -t**2 from 0 to a."""
+    return m.erf(a)
+
+
+def erf_slope(a, y):
+    return 1.1283791670955126 * m.exp(-a * a)
+
+
+def elu(a, k):
+    """a where it is above 0, k * (e ** a - 1) elsewhere. Source: arXiv:1511.07289."""
+    return m.where(m.less(0.0, a), a, k * m.expm1(m.minimum(a, 0.0)))
+
+
+def elu_slope(a, k, y):
+    return m.where(m.less(0.0, a), 1.0, k * m.exp(m.minimum(a, 0.0)))

@@ -1,0 +1,791 @@
+"""Tensor: a batch of numbers, a NumPy array that knows what it was made of.
+
+Elementwise operations come from the rules; every other operation is a class in `ops`, which adds
+its methods here. Views and changes in place are kept right by `views`.
+"""
+
+import math
+import operator as operator_module
+import sys
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from engine import builds, differentiation, dtypes, elementary, function, hooks, views
+from engine.function import Function, Node, Saved, TensorBase, edge_of, needs_grad
+from engine.quiet import quiet
+from engine.registry import RULES, SYNONYMS, Rule, on_rule
+
+value = builds.module("value")
+Value = value.Value
+kernels = builds.module("kernels")
+state = function.state
+
+# Rules that have a batched kernel, forward and backward, which is used where no graph is made.
+FORWARD = {"relu": kernels.relu_forward}
+BACKWARD = {"relu": kernels.relu_backward}
+
+# Rules whose result on integers is an integer; on others integers become floats first.
+KEEPS_INTEGERS = frozenset(
+    "add sub mul neg abs square maximum minimum clamp_min clamp_max pow pow_number relu".split()
+)
+
+
+class StandIn:
+    """Stands for an operand: whatever is made of it knows so, and nothing is computed.
+
+    Given these for all operands, a slope tells what it is made of, and so what a node must save;
+    given in place of what was not saved, it absorbs the slopes that are not needed.
+    """
+
+    __array_ufunc__ = None
+
+    def __init__(self, names: frozenset[int]):
+        self.names = names
+
+    def _elementary_(self, name: str, operands: Any) -> "StandIn":
+        return StandIn(frozenset().union(*(x.names for x in operands if isinstance(x, StandIn))))
+
+    def _with(self, *others: Any) -> "StandIn":
+        return self._elementary_("", (self, *others))
+
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __neg__ = _with
+
+
+MISSING = StandIn(frozenset())
+
+
+def needs(rule: Rule) -> list[frozenset[int]]:
+    """For each slope of the rule, the places of the operands (and, last, of the result) that it
+    is made of: none for add, the other operand for mul, the result for exp."""
+    if not hasattr(rule, "needs"):
+        slopes = rule.slopes(*(StandIn(frozenset([i])) for i in range(rule.arity + 1)))
+        rule.needs = [s.names if isinstance(s, StandIn) else frozenset() for s in slopes]
+    return rule.needs
+
+
+class RuleNode(Node):
+    """The node of a rule applied to Tensors; its class is named as PyTorch's, MulBackward0."""
+
+    rule: Rule
+    saved: Any = ()
+
+    def differentiate(self, grads: list[Any]) -> tuple[Any, ...]:
+        if self.saved is None:
+            raise RuntimeError(function.FREED.format(self.name()))
+        operands = [x.unpack(self) if isinstance(x, Saved) else x for x in self.saved]
+        if not state.grad_enabled:
+            if self.rule.name in BACKWARD:
+                return (make(BACKWARD[self.rule.name](grads[0]._array, operands[-1]._array)),)
+            operands = [x._array if isinstance(x, TensorBase) else x for x in operands]
+        slopes = self.rule.slopes(*operands)
+        return tuple(
+            None if edge is None else times(grads[0], slope, self.rule.selection)
+            for edge, slope in zip(self._edges, slopes, strict=False)
+        )
+
+    def release(self) -> None:
+        if any(isinstance(x, Saved) for x in self.saved or ()):
+            self.saved = None
+
+    def argument(self, i: int) -> str:
+        return self.rule.operands[i]
+
+
+def times(g: Any, slope: Any, selection: bool) -> Any:
+    """g * slope; a selection passes nothing where its slope is 0, not even inf or nan."""
+    if type(slope) is float:
+        return g if slope == 1.0 else g * slope
+    if isinstance(slope, TensorBase):
+        return (slope == 0.0).where_else(0.0, g * slope) if selection else g * slope
+    c = g._array * slope
+    if selection and not np.isfinite(c.sum()):
+        c = np.where(slope == 0.0, 0.0, c)
+    return make(np.asarray(c))
+
+
+new = object.__new__
+
+
+def make(array: Any) -> "Tensor":
+    """A Tensor of this very array, outside any graph."""
+    t = new(Tensor)
+    t._array = array
+    t._requires_grad = False
+    t._output_nr = 0
+    t._grad = t._grad_fn = t._counter = t._hooks = t._base = t._view = None
+    return t
+
+
+def apply_rule(rule: Rule, operands: tuple[Any, ...]) -> "Tensor":
+    """The rule's value on tensors and numbers, recorded where a gradient is wanted."""
+    tensors = as_operands(operands)
+    arrays = as_arrays(rule, tensors)
+    compute = FORWARD.get(rule.name, rule.value)
+    with quiet():
+        out = make(np.asarray(compute(*arrays)))
+    if state.grad_enabled and any(needs_grad(x) for x in tensors):
+        record(rule, tensors, arrays, out)
+    for observer in state.observers:
+        observer(out, rule.name, tensors)
+    return out
+
+
+def as_operands(operands: tuple[Any, ...]) -> list[Any]:
+    """The operands with each Value as a 0-dim tensor of the dtype of the others."""
+    if not any(isinstance(x, Value) for x in operands):
+        return list(operands)
+    kinds = [x._array.dtype for x in operands if isinstance(x, TensorBase)]
+    floating = kinds[0] if kinds[0].kind == "f" else dtypes.get_default_dtype().numpy
+    return [x.as_tensor(floating) if isinstance(x, Value) else x for x in operands]
+
+
+def as_arrays(rule: Rule, operands: list[Any]) -> list[Any]:
+    """Arrays and numbers for the rule, in the dtype that PyTorch's promotion gives."""
+    arrays = [x._array for x in operands if isinstance(x, TensorBase)]
+    numbers = [x for x in operands if not isinstance(x, TensorBase)]
+    wanted = arrays[0].dtype
+    if wanted.kind != "f" or len(arrays) > 1 and arrays[1].dtype != wanted:
+        wanted = dtypes.promoted(arrays, numbers)
+        if wanted.kind != "f" and rule.name not in KEEPS_INTEGERS:
+            wanted = dtypes.get_default_dtype().numpy
+    return [as_array(x, wanted, rule.name) for x in operands]
+
+
+def as_array(x: Any, wanted: Any, where: str) -> Any:
+    """The array of a tensor in this dtype; a number as Python's own."""
+    if isinstance(x, TensorBase):
+        return x._array if x._array.dtype == wanted else x._array.astype(wanted)
+    return value.as_float(x, where) if wanted.kind == "f" else int(x)
+
+
+def record(rule: Rule, operands: list[Any], arrays: list[Any], out: "Tensor") -> None:
+    """Make out the result of a node that keeps what the needed slopes are made of."""
+    node = node_class(rule)()
+    wanted = [i for i, x in enumerate(operands) if needs_grad(x) and i < len(needs(rule))]
+    keep = frozenset().union(*(needs(rule)[i] for i in wanted))
+    node._edges = tuple(
+        edge_of(operands[i]) if i in wanted else None for i in range(len(needs(rule)))
+    )
+    node._shapes = [(out._array.shape, out._array.dtype)]
+    node.saved = [
+        MISSING if i not in keep else Saved(x, None, False) if isinstance(x, TensorBase) else a
+        for i, (x, a) in enumerate(zip(operands, arrays, strict=True))
+    ]
+    node.saved.append(Saved(out, 0, False) if rule.arity in keep else MISSING)
+    out._grad_fn, out._requires_grad = node, True
+
+
+# PyTorch numbers the overloads of an operation; nearly all nodes are number 0.
+OVERLOAD = {"pow": "PowBackward1", "pow_number": "PowBackward0", "maximum": "MaximumBackward0"}
+
+
+def node_class(rule: Rule) -> Any:
+    """The class of the rule's nodes."""
+    if not hasattr(rule, "node_class"):
+        words = "".join(word.capitalize() for word in rule.name.split("_"))
+        name = OVERLOAD.get(rule.name, f"{words}Backward0")
+        rule.node_class = type(name, (RuleNode,), {"rule": rule})
+    return rule.node_class
+
+
+def constant(x: Any) -> "Tensor":
+    """A Tensor outside any graph of a number (float64), an array or a list."""
+    array = np.asarray(x)
+    return make(array.astype(dtypes.of(array.dtype).numpy, copy=False))
+
+
+def operand(x: Any) -> Any:
+    """x as an operand of an operator: a tensor, a Value or a number; NotImplemented otherwise."""
+    if isinstance(x, (TensorBase, Value)) or value.is_number(x) or isinstance(x, np.bool_):
+        return x
+    return constant(x) if isinstance(x, np.ndarray) else NotImplemented
+
+
+def operator(name: str, reflected: bool = False) -> Callable[[Any, Any], Any]:
+    """The method of an operator: the rule `name` on self and another operand."""
+    rule = RULES[name]
+
+    def method(self: Any, other: Any) -> Any:
+        other = operand(other)
+        if other is NotImplemented:
+            return other
+        return apply_rule(rule, (other, self) if reflected else (self, other))
+
+    return method
+
+
+def comparison(name: str) -> Callable[[Any, Any], Any]:
+    """The method of a comparison: a bool tensor, outside any graph."""
+    ufunc = getattr(np, name)
+
+    def method(self: Any, other: Any) -> Any:
+        other = operand(other)
+        if other is NotImplemented:
+            return other
+        if isinstance(other, Value):
+            other = other.data
+        return make(np.asarray(ufunc(self._array, getattr(other, "_array", other))))
+
+    return method
+
+
+class Size(tuple[int, ...]):
+    """The shape of a Tensor: a tuple, printed as torch.Size is."""
+
+    __slots__ = ()
+
+    def numel(self) -> int:
+        """The number of elements."""
+        return math.prod(self)
+
+    def __repr__(self) -> str:
+        return f"engine.Size({list(self)})"
+
+
+def own(g: Any) -> Any:
+    """The array of a gradient that has just arrived, copied if anybody else may hold it."""
+    array = g._array
+    alone = sys.getrefcount(g) <= 5 and sys.getrefcount(array) <= 3 and array.flags.owndata
+    return array if alone and array.flags.writeable else array.copy()
+
+
+class Tensor(TensorBase):
+    """A batch of numbers of one dtype, in a graph where requires_grad is set.
+
+    Tensor(2, 3) is uninitialised, of shape (2, 3) and the default dtype; Tensor([1, 2]) holds the
+    numbers given; `engine.tensor` is the usual constructor. Names, defaults, results and
+    exceptions are torch.Tensor's.
+    """
+
+    __slots__ = ()
+    __module__ = "engine"
+
+    def __new__(cls, *data: Any, device: Any = None) -> "Tensor":
+        return cls._construct(data, device)
+
+    def __getattr__(self, name: str) -> Any:
+        cure = f"; it works in place: {name}_" if hasattr(type(self), f"{name}_") else ""
+        raise AttributeError(f"a Tensor has no attribute {name!r}{cure}", name=name, obj=self)
+
+    # what it is
+
+    @property
+    def shape(self) -> "Size":
+        """The sizes of the dimensions, as a tuple."""
+        return Size(self._array.shape)
+
+    @property
+    def dtype(self) -> dtypes.dtype:
+        """The kind of number held."""
+        return dtypes.dtype.by_numpy[self._array.dtype]
+
+    @property
+    def ndim(self) -> int:
+        """The number of dimensions."""
+        return int(self._array.ndim)
+
+    @property
+    def requires_grad(self) -> bool:
+        """Whether backward reaches this tensor."""
+        return self._requires_grad or self._base is not None and views.joined(self)
+
+    @requires_grad.setter
+    def requires_grad(self, x: bool) -> None:
+        self.requires_grad_(x)
+
+    @property
+    def grad_fn(self) -> Any:
+        """The node that made this tensor, None for a leaf."""
+        return self._grad_fn if self._base is None else views.grad_fn(self)
+
+    @property
+    def output_nr(self) -> int:
+        """Which output of grad_fn this is."""
+        return self._output_nr
+
+    @property
+    def is_leaf(self) -> bool:
+        """Whether this tensor was made by a program and not by recorded operations."""
+        return self.grad_fn is None
+
+    @property
+    def _version(self) -> int:
+        """How many changes in place this tensor, its views and its base have seen."""
+        return 0 if self._counter is None else self._counter[0]
+
+    @property
+    def retains_grad(self) -> bool:
+        """Whether an inner tensor keeps its gradient."""
+        node = self.grad_fn
+        return node is not None and node._hooks is not None and self._output_nr in node._hooks.retained
+
+    # its gradient
+
+    @property
+    def grad(self) -> "Tensor | None":
+        """The derivative by this tensor: None before any backward."""
+        if self._grad is None and self._requires_grad and not self.is_leaf and not self.retains_grad:
+            warnings.warn(
+                "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its "
+                ".grad attribute won't be populated during autograd.backward(). If you indeed want "
+                "it, use .retain_grad() on the non-leaf Tensor.",
+                UserWarning,
+                stacklevel=2,
+            )
+        return self._grad  # type: ignore[no-any-return]
+
+    @grad.setter
+    def grad(self, g: "Tensor | None") -> None:
+        if g is not None:
+            self._check_grad(g)
+        self._grad = g
+
+    @grad.deleter
+    def grad(self) -> None:
+        self._grad = None
+
+    def _check_grad(self, g: Any) -> None:
+        if not isinstance(g, TensorBase):
+            raise TypeError(
+                f"assigned grad expected to be a Tensor or None but got {type(g).__name__}; "
+                "engine.tensor(...) makes one"
+            )
+        if g is self:
+            raise RuntimeError("can't assign Variable as its own grad: use detach() or clone()")
+        if g.shape != self.shape or g.dtype != self.dtype:
+            raise RuntimeError(
+                f"assigned grad has data of a different size or type: it needs shape "
+                f"{tuple(self.shape)} and {self.dtype}; got {tuple(g.shape)} and {g.dtype}"
+            )
+
+    def backward(
+        self,
+        gradient: Any = None,
+        retain_graph: bool | None = None,
+        create_graph: bool = False,
+        inputs: Any = None,
+    ) -> None:
+        """Add the derivatives of this tensor to `.grad` of the leaves it was made of.
+
+        gradient: what each element is weighted with; needed unless this tensor is one number.
+        The graph is freed on the way unless retain_graph is set.
+        """
+        differentiation.backward(self, gradient, retain_graph, create_graph, inputs=inputs)
+
+    def _seed(self, g: Any, where: str) -> "Tensor":
+        """The gradient to start from here: g, checked, or 1 for one number."""
+        if g is None:
+            if self._array.size != 1:
+                raise RuntimeError(f"grad can be implicitly created only for scalar outputs: {self._cure(where)}")
+            return make(np.ones_like(self._array))
+        if not isinstance(g, TensorBase):
+            g = constant(g)
+        if g._array.shape != self._array.shape:
+            raise RuntimeError(
+                f"{where}: Mismatch in shape: the gradient has a shape of {tuple(g.shape)} and the "
+                f"output has a shape of {tuple(self.shape)}; they need to be the same"
+            )
+        return g
+
+    def _cure(self, where: str) -> str:
+        shape = tuple(self._array.shape)
+        if where == "grad":
+            return f"the output has shape {shape}; pass grad_outputs of that shape, or use .sum()"
+        return f"this tensor has shape {shape}; reduce it, .sum().backward(), or pass gradient="
+
+    def _accumulate(self, g: "Tensor", create_graph: bool) -> None:
+        """Add g to .grad; the first is kept as it is if nobody else holds it."""
+        if self._grad is None:
+            self._grad = g if create_graph else make(own(g))
+        elif create_graph:
+            self._grad = self._grad + g
+        else:
+            np.add(self._grad._array, g._array, out=self._grad._array)
+
+    def requires_grad_(self, requires_grad: bool = True) -> "Tensor":
+        """Set whether operations on this leaf are recorded; returns the tensor."""
+        if requires_grad and self._array.dtype.kind != "f":
+            raise RuntimeError(
+                f"only Tensors of floating point dtype can require gradients; this one is "
+                f"{self.dtype}: convert it with .float() or .double()"
+            )
+        if not requires_grad and not self.is_leaf:
+            raise RuntimeError(
+                "you can only change requires_grad flags of leaf variables. If you want to use a "
+                "computed variable in a subgraph that doesn't require differentiation use "
+                "var_no_grad = var.detach()."
+            )
+        if self.is_leaf:
+            self._requires_grad = bool(requires_grad)
+        return self
+
+    def retain_grad(self) -> None:
+        """Keep the gradient of this inner tensor in `.grad` too."""
+        if not self.requires_grad:
+            raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
+        if not self.is_leaf:
+            hooks.of(self.grad_fn).retain(self, self._output_nr)
+
+    def register_hook(self, hook: Callable[..., Any]) -> hooks.RemovableHandle:
+        """Call hook(grad) when the gradient of this tensor is known; it may return another."""
+        if not self.requires_grad:
+            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+        owner = self if self.is_leaf else self.grad_fn
+        table = hooks.of(owner).outputs.setdefault(0 if self.is_leaf else self._output_nr, {})
+        return hooks.RemovableHandle(table, hook)
+
+    def register_post_accumulate_grad_hook(self, hook: Callable[..., Any]) -> hooks.RemovableHandle:
+        """Call hook(tensor) after a backward has written this leaf's `.grad`."""
+        if not self.is_leaf:
+            raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
+        return hooks.RemovableHandle(hooks.of(self).accumulated, hook)
+
+    # its data, outside the graph
+
+    @property
+    def data(self) -> "Tensor":
+        """The same memory outside the graph; changes through it are not noticed by backward."""
+        return make(self._array)
+
+    @data.setter
+    def data(self, x: "Tensor") -> None:
+        if not isinstance(x, TensorBase):
+            raise TypeError(f"Tensor.data needs a Tensor; got {type(x).__name__}")
+        if self._requires_grad and x._array.dtype.kind != "f":
+            raise RuntimeError("data set to a tensor that requires gradients must be floating point")
+        self._array = x._array
+
+    def detach(self) -> "Tensor":
+        """The same memory outside the graph; a change in place is noticed by backward."""
+        t = make(self._array)
+        t._counter = self._shared_counter()
+        return t
+
+    def _shared_counter(self) -> list[int]:
+        if self._counter is None:
+            self._counter = [0]
+        return self._counter  # type: ignore[no-any-return]
+
+    def numpy(self, *, force: bool = False) -> Any:
+        """The array itself, sharing memory; refused for a tensor that requires grad, unless force
+        or no_grad."""
+        if self.requires_grad and state.grad_enabled and not force:
+            raise RuntimeError(
+                "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
+            )
+        return self._array
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        array = self.numpy()
+        return np.array(array, dtype=dtype, copy=copy)
+
+    def item(self) -> Any:
+        """The only number held, as Python's."""
+        if self._array.size != 1:
+            raise RuntimeError(
+                f"a Tensor with {self._array.size} elements cannot be converted to Scalar; "
+                "use .tolist(), or reduce it first"
+            )
+        return self._array.item()
+
+    def tolist(self) -> Any:
+        """The numbers as nested lists; one number for shape ()."""
+        return self._array.tolist()
+
+    # operators
+
+    __add__, __radd__ = operator("add"), operator("add", True)
+    __sub__, __rsub__ = operator("sub"), operator("sub", True)
+    __mul__, __rmul__ = operator("mul"), operator("mul", True)
+    __truediv__, __rtruediv__ = operator("div"), operator("div", True)
+    __rpow__ = operator("pow", True)
+
+    def __pow__(self, other: Any) -> Any:
+        number = value.is_number(other)
+        return power_by_number(self, other) if number else power(self, other)
+
+    def __neg__(self) -> "Tensor":
+        return apply_rule(RULES["neg"], (self,))
+
+    def __pos__(self) -> "Tensor":
+        return self
+
+    def __abs__(self) -> "Tensor":
+        return apply_rule(RULES["abs"], (self,))
+
+    __lt__, __le__ = comparison("less"), comparison("less_equal")
+    __gt__, __ge__ = comparison("greater"), comparison("greater_equal")
+    __eq__, __ne__ = comparison("equal"), comparison("not_equal")  # type: ignore[assignment]
+    lt, le, gt, ge, eq, ne = __lt__, __le__, __gt__, __ge__, __eq__, __ne__
+
+    def __hash__(self) -> int:
+        return id(self) >> 4
+
+    def _apply_rule(self, rule: Rule, operands: tuple[Any, ...]) -> "Tensor":
+        return apply_rule(rule, tuple(map(checked_operand, operands)))
+
+    def _elementary_(self, name: str, operands: tuple[Any, ...]) -> Any:
+        return of_tensors(name, operands)
+
+    # changes in place
+
+    def _change_in_place(self, name: str, recorded: bool) -> None:
+        """Refuse a change in place that would be wrong; else move the version on."""
+        views.check(self, name, recorded)
+        self._shared_counter()[0] += 1
+
+    def _rebase(self, node: Node, i: int) -> "Tensor":
+        return views.rebase(self, node, i)
+
+    def _as_is(self) -> "Tensor":
+        return views.as_is(self)  # type: ignore[no-any-return]
+
+    def _returned(self, several: bool) -> None:
+        views.returned(self, several)
+
+    def _apply_in_place(self, rule: Rule, *others: Any) -> "Tensor":
+        """Set this tensor to the rule's value of it and the others."""
+        operands = (self, *map(checked_operand, others))
+        recorded = state.grad_enabled and any(needs_grad(x) for x in operands)
+        views.check(self, f"{rule.name}_", recorded)
+        out = apply_rule(rule, operands)
+        fits_in_place(self, out, f"{rule.name}_")
+        node = out._grad_fn
+        if node is not None and isinstance(node.saved[0], Saved):
+            node.saved[0] = Saved(copy_of(self), None, False)
+        np.copyto(self._array, out._array, casting="same_kind")
+        self._shared_counter()[0] += 1
+        if node is None:
+            return self
+        if isinstance(node.saved[-1], Saved):
+            node.saved[-1] = Saved(self, 0, False)
+        return views.rebase(self, node, 0)
+
+    def __iadd__(self, other: Any) -> "Tensor":
+        return self._apply_in_place(RULES["add"], other)
+
+    def __isub__(self, other: Any) -> "Tensor":
+        return self._apply_in_place(RULES["sub"], other)
+
+    def __imul__(self, other: Any) -> "Tensor":
+        return self._apply_in_place(RULES["mul"], other)
+
+    def __itruediv__(self, other: Any) -> "Tensor":
+        return self._apply_in_place(RULES["div"], other)
+
+    def __ipow__(self, other: Any) -> "Tensor":  # type: ignore[misc]
+        return self._apply_in_place(RULES["pow_number" if value.is_number(other) else "pow"], other)
+
+    # conversions
+
+    def __len__(self) -> int:
+        if not self._array.ndim:
+            raise TypeError("len() of a 0-d tensor")
+        return len(self._array)
+
+    def __iter__(self) -> Any:
+        if not self._array.ndim:
+            raise TypeError("iteration over a 0-d tensor")
+        return iter(self.unbind(0))
+
+    def __bool__(self) -> bool:
+        if self._array.size != 1:
+            raise RuntimeError(
+                f"Boolean value of Tensor with {self._array.size} values is ambiguous: use "
+                ".any() or .all()"
+            )
+        return bool(self._array.item())
+
+    def __float__(self) -> float:
+        if self.requires_grad:
+            warnings.warn(
+                "Converting a tensor with requires_grad=True to a scalar may lead to unexpected "
+                "behavior: it leaves the graph. Use engine.exp(t) and the like, or t.detach()",
+                UserWarning,
+                stacklevel=2,
+            )
+        return float(self.item())
+
+    def __int__(self) -> int:
+        return int(self.item())
+
+    def __index__(self) -> int:
+        if self._array.dtype.kind not in "iub" or self._array.size != 1:
+            raise TypeError("only integer tensors of a single element can be converted to an index")
+        return int(self._array.item())
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        return array_ufunc(ufunc, method, inputs, options)
+
+
+def checked_operand(x: Any) -> Any:
+    """x as an operand of a rule, or a TypeError."""
+    found = operand(x)
+    if found is NotImplemented:
+        raise TypeError(
+            f"an operation needs tensors, Values or numbers; got {type(x).__name__}: make a tensor "
+            "of it with engine.tensor(...)"
+        )
+    return found
+
+
+def copy_of(x: Tensor) -> Tensor:
+    """A copy of the data in x's own place in the graph."""
+    t = make(x._array.copy())
+    t._grad_fn, t._output_nr, t._requires_grad = x.grad_fn, x._output_nr, x.requires_grad
+    return t
+
+
+def fits_in_place(x: Tensor, out: Tensor, name: str) -> None:
+    """Refuse a result that x cannot hold."""
+    if out._array.shape != x._array.shape:
+        raise RuntimeError(
+            f"{name}: output with shape {list(x.shape)} doesn't match the broadcast shape "
+            f"{list(out.shape)}; use the out-of-place form"
+        )
+    if not np.can_cast(out._array.dtype, x._array.dtype, "same_kind"):
+        raise RuntimeError(
+            f"{name}: result type {out.dtype} can't be cast to the desired output type {x.dtype}; "
+            "use the out-of-place form"
+        )
+
+
+TensorBase.constant = staticmethod(constant)
+TensorBase.zeros = staticmethod(lambda shape, dtype: make(np.zeros(shape, dtype)))
+
+
+class Operation(Function):
+    """A Function of the engine's own: forward computes on arrays and returns fresh tensors, so it
+    needs no mode; its node is named as PyTorch's, SumBackward0."""
+
+    @classmethod
+    def node(cls) -> Any:
+        if "_node_class" not in cls.__dict__:
+            name = f"{cls.__name__}Backward0"
+            cls._node_class = type(name, (function.FunctionNode,), {"_function": cls})
+        return cls._node_class()
+
+    @classmethod
+    def apply(cls, *args: Any) -> Any:
+        ctx = cls.node()
+        ctx.needs_input_grad = tuple(map(needs_grad, args))
+        recorded = state.grad_enabled and True in ctx.needs_input_grad
+        return ctx.finish(args, cls.forward(ctx, *args), recorded)
+
+
+class ViewOperation(Operation):
+    """An operation whose result shares its first argument's memory: a view of it."""
+
+    refusal = ""
+
+    @classmethod
+    def apply(cls, *args: Any) -> Any:
+        source, *rest = args
+        out = super().apply(*args)
+        for i, view in enumerate(out) if isinstance(out, tuple) else ():
+            views.link(view, source, lambda t, i=i: cls.apply(t, *rest)[i], views.MULTI)
+        if not isinstance(out, tuple):
+            views.link(out, source, lambda t: cls.apply(t, *rest))
+        return out
+
+
+def method(f: Callable[..., Any]) -> Callable[..., Any]:
+    """Make a function of a tensor a method of Tensor too, under its own name."""
+    setattr(Tensor, f.__name__, f)
+    return f
+
+
+def add_rule_methods(rule: Rule) -> None:
+    """A rule's method, and its form in place, with PyTorch's names for the operands."""
+
+    def of(self: Tensor, *others: Any) -> Tensor:
+        return apply_rule(rule, tuple(map(checked_operand, (self, *others))))
+
+    def in_place(self: Tensor, *others: Any) -> Tensor:
+        return self._apply_in_place(rule, *others)
+
+    for f, name in ((of, rule.name), (in_place, f"{rule.name}_")):
+        f.__name__, f.__doc__ = name, rule.__doc__
+        if name not in vars(Tensor):
+            setattr(Tensor, name, f)
+
+
+for _rule in RULES.values():
+    add_rule_methods(_rule)
+on_rule.append(add_rule_methods)
+
+
+power, power_by_number = (
+    lambda a, b, rule=RULES[name]: apply_rule(rule, (a, checked_operand(b)))
+    for name in ("pow", "pow_number")
+)
+
+
+def of_tensors(name: str, operands: tuple[Any, ...]) -> Any:
+    """The function of `elementary` called `name` where an operand is a Tensor."""
+    rule = RULES.get(SYNONYMS.get(name, name))
+    if any(isinstance(x, StandIn) for x in operands):
+        return MISSING
+    if rule is not None:
+        return apply_rule(rule, operands)
+    arrays = [getattr(x, "_array", x) for x in operands]
+    if name == "where":
+        return operands[0].where_else(*operands[1:])
+    return make(np.asarray(getattr(elementary, name)(*arrays)))
+
+
+# NumPy's names for operations that are called otherwise here.
+UFUNCS = {
+    "subtract": "sub",
+    "multiply": "mul",
+    "divide": "div",
+    "power": "pow",
+    "negative": "neg",
+    "absolute": "abs",
+    "fabs": "abs",
+    "arcsin": "asin",
+    "arccos": "acos",
+    "arctan": "atan",
+    "arctan2": "atan2",
+}
+OPERATORS = {
+    "add": "__add__",
+    "subtract": "__sub__",
+    "multiply": "__mul__",
+    "divide": "__truediv__",
+    "power": "__pow__",
+    "matmul": "__matmul__",
+    "less": "__lt__",
+    "less_equal": "__le__",
+    "greater": "__gt__",
+    "greater_equal": "__ge__",
+    "equal": "__eq__",
+    "not_equal": "__ne__",
+}
+
+
+def array_ufunc(ufunc: Any, how: str, inputs: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    """NumPy's function of operands among which are Values or Tensors, in the same graph."""
+    name = ufunc.__name__
+    if how != "__call__" or options or ufunc.nout != 1:
+        raise TypeError(
+            f"np.{name}: of Values and Tensors only the plain call is possible, without out= and "
+            f"the like; got np.{name}.{how}({', '.join(options)}); use engine's own operation"
+        )
+    inputs = tuple(joined_input(x, inputs) for x in inputs)
+    if name in OPERATORS:
+        return getattr(operator_module, OPERATORS[name])(*inputs)
+    rule = RULES.get(UFUNCS.get(name, name))
+    if rule is None or rule.arity != len(inputs):
+        raise TypeError(f"np.{name}: there is no engine.{name}; use engine's own operations")
+    return rule(*inputs)
+
+
+def joined_input(x: Any, inputs: tuple[Any, ...]) -> Any:
+    """An array beside Values and Tensors as a tensor, a NumPy number as Python's."""
+    if isinstance(x, np.ndarray):
+        return constant(x)
+    return x.item() if isinstance(x, np.generic) else x

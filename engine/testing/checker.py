@@ -1,0 +1,139 @@
+"""The course of one check: which cases are tried, and what is made of those that fail."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from time import monotonic
+
+from engine.testing import plan
+from engine.testing.cases import Case
+from engine.testing.first import Symptom, Verdict, examine
+from engine.testing.investigate import NUMBERS, investigate
+from engine.testing.kinks import examine_kinks
+from engine.testing.report import Finding, Level
+from engine.testing.trial import Subject
+
+
+@dataclass
+class Checker:
+    """Findings and notes as they come up, and the time that is left.
+
+    seconds: when these are over, the rest is left out and a note says so.
+    """
+
+    subject: Subject
+    seconds: float = 20.0
+    findings: list[Finding] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    seen: set[tuple[str, int]] = field(default_factory=set)
+    tried: int = 0
+    undecided: int = 0
+
+    def __post_init__(self) -> None:
+        self.until = monotonic() + self.seconds
+
+    @property
+    def wrong_now(self) -> bool:
+        return any(finding.level == Level.NOW for finding in self.findings)
+
+    def add(self, finding: Finding | None) -> None:
+        """Keeps a finding unless one of its kind is known for the argument."""
+        known = [(f.kind, f.argument) for f in self.findings]
+        if finding is not None and (finding.kind, finding.argument) not in known:
+            self.findings.append(finding)
+
+    def note(self, text: str) -> None:
+        if text not in self.notes:
+            self.notes.append(text)
+
+    def late(self) -> bool:
+        if monotonic() < self.until:
+            return False
+        self.note(f"stopped after {self.seconds:g} s; seconds= or --seconds allows more.")
+        return True
+
+    def try_all(self, cases: Iterable[Case], quiet: bool = False) -> list[Verdict]:
+        """Examines cases; quiet: errors of backward are no findings, wrong numbers are."""
+        verdicts = []
+        for case in cases:
+            if self.late():
+                break
+            verdicts.append(self._try(case, quiet))
+        return verdicts
+
+    def _try(self, case: Case, quiet: bool) -> Verdict:
+        verdict = examine(self.subject, case)
+        self._take(case, verdict, quiet)
+        return verdict
+
+    def try_for_notes(self, cases: Iterable[Case]) -> None:
+        """Examines cases that the author need not have meant: wrong numbers become a note."""
+        for case in cases:
+            for symptom in [] if self.late() else self.fresh(case, examine(self.subject, case)):
+                if symptom.what in NUMBERS:
+                    name = self.subject.pattern.slots[symptom.argument].name
+                    shapes = ", ".join(str(s) for s in case.shapes if s is not None)
+                    self.note(
+                        f"for shapes {shapes} forward gives a result, and the gradient of "
+                        f"`{name}` is silently wrong: refuse in forward what is not meant."
+                    )
+
+    def try_kinks(self) -> None:
+        """Special numbers, where one-sided slopes differ."""
+        for case in plan.kinks(self.subject):
+            if not self.late():
+                self._take(case, examine_kinks(self.subject, case, self.notes), False)
+        self.notes = list(dict.fromkeys(self.notes))
+
+    def _take(self, case: Case, verdict: Verdict, quiet: bool) -> None:
+        self.tried += 1
+        self.undecided += bool(verdict.undecided)
+        for symptom in self.fresh(case, verdict):
+            if not quiet or symptom.what in NUMBERS:
+                self.seen.add(_key(symptom))
+                self._investigate(case, symptom)
+
+    def fresh(self, case: Case, verdict: Verdict) -> list[Symptom]:
+        """The symptoms of a verdict that no finding stands for yet.
+
+        Nor do those count that an argument which is wrong already may have caused.
+        """
+        numbers = {argument for what, argument in self.seen if what == "numbers"}
+        if numbers & {*(case.repeated or ())}:
+            return []
+        return [
+            symptom
+            for symptom in verdict.symptoms
+            if _key(symptom) not in self.seen
+            and symptom.argument not in numbers
+            and not (numbers and symptom.what in ("ties", "raises") and self.wrong_now)
+        ]
+
+    def _investigate(self, case: Case, symptom: Symptom) -> None:
+        finding = investigate(self.subject, case, symptom)
+        if finding is None:
+            name = self.subject.pattern.slots[symptom.argument].name
+            self.note(f"`{name}`: a gradient looked wrong, but its differences did not settle.")
+        self.add(finding)
+
+
+def _key(symptom: Symptom) -> tuple[str, int]:
+    return "numbers" if symptom.what in NUMBERS else symptom.what, symptom.argument
+
+
+def first_derivatives(checker: Checker) -> Verdict:
+    """Every case of the plan; the verdict on the example comes back."""
+    subject = checker.subject
+    verdicts = checker.try_all(plan.now(subject))
+    example = verdicts[0]
+    outputs = len(example.trial.active)
+    checker.try_all(plan.sizes(subject))
+    checker.try_all(plan.untied(subject))
+    checker.try_all(plan.broadcast(subject), quiet=True)
+    checker.try_for_notes(plan.higher(subject))
+    checker.try_all(plan.usage(subject, outputs))
+    checker.try_all(plan.subsets(subject))
+    checker.try_all(plan.numbers(subject))
+    checker.try_all(plan.arguments(subject))
+    checker.try_kinks()
+    return example
+

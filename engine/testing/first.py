@@ -1,0 +1,270 @@
+"""First derivatives: what backward gives against what the values of forward give."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from engine.testing.adapter import Array
+from engine.testing.cases import Case, Shape
+from engine.testing.derivatives import Slope, better, slope
+from engine.testing.spy import NOTHING
+from engine.testing.trial import Subject, Trial, call, run
+
+
+@dataclass(frozen=True)
+class Symptom:
+    """What went wrong for one argument in one case, before anything is known of the cause.
+
+    what: "wrong", "none" or "nan" for numbers; "raises"; "count", "shape", "type", "number" and
+    "dtype" for what backward returned.
+    """
+
+    what: str
+    argument: int = -1
+    detail: Any = None
+
+
+@dataclass
+class Verdict:
+    """The outcome of one case.
+
+    refused: forward did not take these arguments, or its values were not finite.
+    undecided: arguments whose differences did not settle.
+    """
+
+    symptoms: list[Symptom] = field(default_factory=list)
+    soft: list[Symptom] = field(default_factory=list)
+    undecided: list[int] = field(default_factory=list)
+    refused: bool = False
+    trial: Trial = field(default_factory=Trial)
+
+
+def examine(subject: Subject, case: Case) -> Verdict:
+    """Calls a case and compares every gradient with differences along one random direction."""
+    arrays = subject.pattern.arrays(case)
+    trial = run(subject, case, arrays, watch=subject.is_function)
+    if trial.stage == "forward" or not trial.active or not trial.finite:
+        return Verdict(refused=True, trial=trial)
+    hard, soft = contract(subject, case, trial)
+    verdict = Verdict(hard, soft, trial=trial)
+    if not hard and trial.stage == "backward":
+        verdict.symptoms = [Symptom("raises", detail=trial.error)]
+    if not verdict.symptoms:
+        _compare(subject, case, arrays, verdict)
+    return verdict
+
+
+def contract(subject: Subject, case: Case, trial: Trial) -> tuple[list[Symptom], list[Symptom]]:
+    """What is wrong with the count, types and shapes of the gradients that backward returned.
+
+    The second list holds what the library puts right by itself, by summing or converting.
+    """
+    log = trial.log
+    if log.returned is NOTHING:
+        return [], []
+    gradients = _without_trailing_none(log.gradients, len(log.inputs))
+    if len(gradients) != len(log.inputs):
+        return [Symptom("count", detail=(len(gradients), len(log.inputs)))], []
+    hard: list[Symptom] = []
+    soft: list[Symptom] = []
+    for i, (g, x) in enumerate(zip(gradients, log.inputs, strict=True)):
+        _one_gradient(subject, case, i, g, x, hard, soft)
+    return hard, soft
+
+
+def _without_trailing_none(gradients: tuple[Any, ...], count: int) -> tuple[Any, ...]:
+    while len(gradients) > count and gradients[-1] is None:
+        gradients = gradients[:-1]
+    return gradients
+
+
+def _one_gradient(
+    subject: Subject,
+    case: Case,
+    i: int,
+    g: Any,
+    x: Any,
+    hard: list[Symptom],
+    soft: list[Symptom],
+) -> None:
+    library = subject.library
+    if g is None:
+        return
+    if not library.is_node(x):
+        hard.append(Symptom("number", i, type(g).__name__))
+    elif library.is_value(x) or not case.needs[i]:
+        return
+    elif not library.is_tensor(g):
+        hard.append(Symptom("type", i, type(g).__name__))
+    elif tuple(g.shape) != tuple(x.shape):
+        kind = soft if reduces(tuple(g.shape), tuple(x.shape)) else hard
+        kind.append(Symptom("shape", i, (tuple(g.shape), tuple(x.shape))))
+    elif g.dtype != x.dtype:
+        soft.append(Symptom("dtype", i, (str(g.dtype), str(x.dtype))))
+
+
+def reduces(shape: Shape, wanted: Shape) -> bool:
+    """True when summing over broadcast dimensions leads from one shape to the other."""
+    padded = (1,) * (len(shape) - len(wanted)) + wanted
+    fits = all(want in (1, got) for got, want in zip(shape, padded, strict=False))
+    return len(shape) >= len(wanted) and fits
+
+
+def _compare(subject: Subject, case: Case, arrays: Sequence[Any], verdict: Verdict) -> None:
+    trial = verdict.trial
+    if not any(out.size for out in map(np.asarray, _active(trial))):
+        return
+    for i in asked(subject, case):
+        if np.size(arrays[i]):
+            _compare_one(subject, case, arrays, i, verdict)
+
+
+def asked(subject: Subject, case: Case) -> list[int]:
+    """The arguments with a gradient of their own in a case."""
+    twin = case.repeated[1] if case.repeated else -1
+    slots = enumerate(subject.pattern.slots)
+    return [i for i, s in slots if s.is_floating and case.needs[i] and i != twin
+            and (case.shapes[i] is not None)]
+
+
+def _active(trial: Trial) -> list[Array]:
+    return [trial.outputs[k] for k in trial.active]
+
+
+def _compare_one(
+    subject: Subject, case: Case, arrays: Sequence[Any], i: int, verdict: Verdict
+) -> None:
+    trial = verdict.trial
+    direction = random_direction(subject, case, arrays, i)
+    line = line_through(subject, case, arrays, i, direction, trial.active)
+    g = trial.grads[i]
+    given = 0.0 if g is None else float(np.sum(g * direction))
+    v = np.concatenate([np.ravel(u) for u in trial.upstream] or [np.zeros(0)])
+    rough = Comparison(slope(line, eps=case.eps), v, line(0.0), case.eps)
+    if rough.agrees(given):
+        return
+    witnesses = better(line, scales(arrays[i]), case.eps)
+    fine = Comparison(witnesses, v, line(0.0), case.eps)
+    if not fine.settled:
+        verdict.undecided.append(i)
+    elif not fine.agrees(given):
+        what = "none" if g is None else "wrong" if np.isfinite(given) else "nan"
+        verdict.symptoms.append(Symptom(what, i, (given, fine.expected)))
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The derivative of <v, forward> along a line, from the slopes of forward's outputs.
+
+    v: the upstream gradient. at: the values of forward. eps: their relative rounding.
+    """
+
+    slope: Slope
+    v: Array
+    at: Array
+    eps: float
+
+    @property
+    def expected(self) -> float:
+        return (self.low + self.high) / 2
+
+    @property
+    def low(self) -> float:
+        return float(np.sum(np.minimum(self.v * self.slope.low, self.v * self.slope.high)))
+
+    @property
+    def high(self) -> float:
+        return float(np.sum(np.maximum(self.v * self.slope.low, self.v * self.slope.high)))
+
+    @property
+    def doubt(self) -> float:
+        return float(np.sum(np.abs(self.v) * self.slope.doubt, where=self.v != 0))
+
+    @property
+    def size(self) -> float:
+        return float(np.sum(np.abs(self.v) * np.abs(self.slope.value)))
+
+    @property
+    def floor(self) -> float:
+        """What no difference of values can see: their rounding, many times over."""
+        return rounding(self.eps) * float(np.sum(np.abs(self.v * self.at))) + 1e-290
+
+    @property
+    def tolerance(self) -> float:
+        relative = 1e-6 if self.eps < 1e-10 else 3e-3
+        return 10 * self.doubt + relative * self.size + self.floor
+
+    @property
+    def settled(self) -> bool:
+        """True when the differences say enough to call a gradient wrong."""
+        return bool(np.isfinite(self.doubt)) and self.doubt < 0.01 * (self.size + self.floor)
+
+    def agrees(self, given: float) -> bool:
+        if not np.isfinite(given):
+            return not self.settled
+        return self.low - self.tolerance <= given <= self.high + self.tolerance
+
+
+def rounding(eps: float) -> float:
+    """The part of a value below which a slope is not looked at: 1e-9, in float32 1e-4."""
+    return 1e-9 if eps < 1e-10 else 1e-4
+
+
+def random_direction(subject: Subject, case: Case, arrays: Sequence[Any], i: int) -> Array:
+    """A random direction for one argument, as long as its numbers are large."""
+    rng = np.random.default_rng([case.seed, i, 5])
+    x = np.asarray(arrays[i])
+    u = rng.normal(size=x.shape) * scale_of(x)
+    return (u + u.T) / 2 if subject.pattern.slots[i].symmetric else np.asarray(u)
+
+
+def scale_of(x: Array) -> float:
+    """The typical size of an array's numbers; 1 for zeros."""
+    finite = x[np.isfinite(x)] if x.ndim else x
+    size = float(np.sqrt(np.mean(np.square(finite)))) if np.size(finite) else 0.0
+    return size if np.isfinite(size) and size > 0 else 1.0
+
+
+def scales(x: Array) -> tuple[float, ...]:
+    """Factors for steps as long as the numbers are large: 1, and that which leads to length 1."""
+    size = scale_of(np.asarray(x))
+    return (1.0,) if 0.1 <= size <= 10 else (1.0, 1 / size)
+
+
+def line_through(
+    subject: Subject,
+    case: Case,
+    arrays: Sequence[Any],
+    i: int,
+    direction: Array,
+    active: Sequence[int],
+) -> Callable[[float], Array]:
+    """Forward as a function of a step of one argument along a direction."""
+    plain = case.but(layouts=(), needs=(False,) * len(case.needs))
+    start = forward_values(subject, plain, arrays, active)
+
+    def line(step: float) -> Array:
+        if step == 0.0:
+            return start
+        moved = list(arrays)
+        moved[i] = np.asarray(arrays[i] + step * direction)
+        try:
+            values = forward_values(subject, plain, moved, active)
+        except Exception:
+            return np.full(start.shape, np.nan)
+        return values if values.shape == start.shape else np.full(start.shape, np.nan)
+
+    return line
+
+
+def forward_values(
+    subject: Subject, case: Case, arrays: Sequence[Any], active: Sequence[int]
+) -> Array:
+    """The numbers of the active outputs, one after the other."""
+    with subject.library.no_grad():
+        made = call(subject, case, arrays)
+    return np.concatenate(
+        [subject.library.array(made.outputs[k]).astype(float).ravel() for k in active]
+    )

@@ -1,0 +1,292 @@
+"""From a failing case to a finding: the cause, the cure, and the smallest program."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from engine.testing import program
+from engine.testing.cases import Case
+from engine.testing.explain import Evidence, explain, first_wrong, upstream
+from engine.testing.first import Symptom, Verdict, examine
+from engine.testing.jacobian import Jacobian, jacobian
+from engine.testing.kinks import examine_kinks, kink_words
+from engine.testing.report import Finding, Level
+from engine.testing.shrink import essential, neutralised, smallest
+from engine.testing.trial import Subject, run
+
+NUMBERS = ("wrong", "none", "nan")
+KINK_STYLES = ("kinks", "ties", "zeros")
+LARGEST = 80  # entries of outputs or of the argument in a Jacobian that is looked at whole
+
+
+def verdict_of(subject: Subject, case: Case) -> Verdict:
+    """The outcome of a case, by the examination that its numbers ask for."""
+    if case.values in KINK_STYLES:
+        return examine_kinks(subject, case, [])
+    return examine(subject, case)
+
+
+def same(one: Symptom, other: Symptom) -> bool:
+    """True when two symptoms may have one cause."""
+    numbers = one.what in NUMBERS and other.what in NUMBERS
+    return one.argument == other.argument and (one.what == other.what or numbers)
+
+
+def fails_like(subject: Subject, symptom: Symptom) -> Callable[[Case], bool]:
+    """Whether a case shows the same symptom; a case that cannot be run does not."""
+
+    def fails(case: Case) -> bool:
+        try:
+            return any(same(symptom, s) for s in verdict_of(subject, case).symptoms)
+        except Exception:
+            return False
+
+    return fails
+
+
+def investigate(subject: Subject, case: Case, symptom: Symptom) -> Finding | None:
+    """The finding for a symptom; None when a closer look cannot confirm it."""
+    fails = fails_like(subject, symptom)
+    case = neutralised(subject, case, fails)
+    changed = essential(subject, case)
+    little = smallest(case, fails)
+    answer = _answer(subject, case, little, symptom, changed)
+    if answer is None:
+        return None
+    kind, message = answer
+    name = subject.pattern.slots[symptom.argument].name if symptom.argument >= 0 else ""
+    level = Level.SHAPES if changed else Level.NOW
+    return Finding(level, kind, name, message, write_program(subject, little, symptom))
+
+
+def _answer(
+    subject: Subject, case: Case, little: Case, symptom: Symptom, changed: set[str]
+) -> tuple[str, str] | None:
+    if symptom.what in RETURNED:
+        return RETURNED[symptom.what](subject, case, symptom, changed)
+    if symptom.what == "raises":
+        return _raised(subject, little, changed)
+    if symptom.what == "ties":
+        return _tied(subject, little)
+    found = _looked_at(subject, case, little, symptom.argument)
+    if found is not None and not found.wrong.any():
+        return upstream(Evidence(found))  # right for single outputs, wrong for a mixture
+    if found is None:
+        return None
+    return _numbers(subject, found, changed)
+
+
+def _looked_at(subject: Subject, case: Case, little: Case, i: int) -> Jacobian | None:
+    """The Jacobian of the case when it is not too large, else that of its smallest relative."""
+    trial = run(subject, case, subject.pattern.arrays(case))
+    entries = sum(np.size(trial.outputs[k]) for k in trial.active)
+    size = np.size(subject.pattern.arrays(case)[i])
+    return jacobian(subject, case if max(entries, size) <= LARGEST else little, i)
+
+
+def _numbers(subject: Subject, found: Jacobian, changed: set[str]) -> tuple[str, str]:
+    case = found.case
+    if case.values in KINK_STYLES and "values" in changed:
+        return _at_kink(found)
+    if "needs" in changed:
+        return _subset(found)
+    kind, words = explain(found)
+    if not np.isfinite(found.given[found.wrong]).all():
+        kind, words = "nan-gradient", f"{first_wrong(found)}, although forward is finite."
+    for name, (other, text) in CONTEXT.items():
+        if name in changed:
+            return other or kind, f"{text.format(**_context(subject, case))}: {words}"
+    return kind, _with_shapes(case, words) if "shapes" in changed else words
+
+
+def _context(subject: Subject, case: Case) -> dict[str, Any]:
+    slots = subject.pattern.slots
+    layout = next((text for text in case.layouts if text != "plain"), "")
+    repeated = [f"`{slots[i].name}`" for i in case.repeated or ()]
+    plain = ", ".join(f"{slots[i].name}={value!r}" for i, value in case.plain)
+    return {"layout": layout, "upstream": case.upstream, "dtype": case.dtype, "plain": plain,
+            "values": case.values, "repeated": " and ".join(repeated)}
+
+
+CONTEXT = {
+    "layouts": ("layout", "wrong for inputs whose memory is {layout}, right for packed ones (use "
+                "operations on the tensor, not on its memory)"),
+    "repeated": ("repeated-input", "wrong when {repeated} are one tensor"),
+    "upstream": ("upstream-layout", "wrong when the upstream gradient is {upstream}"),
+    "dtype": ("precision", "wrong in {dtype}, right in double"),
+    "plain": ("constant-argument", "wrong for {plain}, right for the example's"),
+    "values": ("", "wrong for other numbers ({values}), right for those like the example's"),
+}  # fmt: skip
+
+
+def _with_shapes(case: Case, words: str) -> str:
+    shapes = ", ".join(str(s) for s in case.shapes if s is not None)
+    return f"wrong for shapes {shapes}, right for those of the example: {words}"
+
+
+def _subset(found: Jacobian) -> tuple[str, str]:
+    slots = found.subject.pattern.slots
+    asked = ", ".join(f"`{slots[i].name}`" for i, need in enumerate(found.case.needs) if need)
+    return "needs-input-grad", (
+        f"wrong when only {asked} requires a gradient: {first_wrong(found)}. Its place in "
+        f"ctx.needs_input_grad is {found.argument}, one per argument of forward; do not hang it "
+        "on another argument's."
+    )
+
+
+def _at_kink(found: Jacobian) -> tuple[str, str]:
+    row, column = (int(k) for k in np.argwhere(found.wrong)[0])
+    if not np.isfinite(found.given[row, column]):
+        return "nan-gradient", (
+            f"{first_wrong(found)}: forward is finite at `{found.name}` = "
+            f"{np.ravel(found.arrays[found.argument])[column]:.4g}, and so is its slope. Guard "
+            "the division (or the power) in backward, for example with torch.where."
+        )
+    if found.low[row, column] < found.high[row, column]:
+        words = kink_words(found, row, column)
+        return "kink", words.replace("any number between is right, and", "but")
+    return "special-value", f"wrong at special numbers: {first_wrong(found)}."
+
+
+def _tied(subject: Subject, little: Case) -> tuple[str, str]:
+    given, right = _tied_slopes(subject, little)
+    return "ties", (
+        f"at ties the gradients do not add up: moving all equal numbers together has the slope "
+        f"{right:.6g}, backward's gradients add up to {given:.6g}. Give the gradient to one of the "
+        "equal entries, or share it among them."
+    )
+
+
+def _tied_slopes(subject: Subject, case: Case) -> tuple[float, float]:
+    """What the gradients of tied numbers add up to, and what they should."""
+    symptoms = verdict_of(subject, case).symptoms
+    return next((s.detail for s in symptoms if s.what == "ties"), (0.0, 0.0))
+
+
+def _raised(subject: Subject, little: Case, changed: set[str]) -> tuple[str, str]:
+    error = verdict_of(subject, little).trial.error
+    first = (str(error).splitlines() or [""])[0].rstrip(".")
+    said = f"backward raises {type(error).__name__}: {first}"
+    if isinstance(error, TypeError) and "positional argument" in str(error):
+        count = len(verdict_of(subject, little).trial.outputs)
+        return "backward-arguments", (
+            f"{said}. forward returns {count} outputs, so backward takes ctx and {count} "
+            "gradients, also for outputs that are not differentiable."
+        )
+    absent = _absent(subject, little)
+    if absent:
+        return "optional-argument", (
+            f"{said}, when `{absent}` is None, which forward takes: test for None in backward too."
+        )
+    context = _context(subject, little)
+    if little.upstream.startswith("only"):
+        return "none-upstream", (
+            f"{said}, when only output {little.upstream[5:]} is used: after "
+            "ctx.set_materialize_grads(False) an output that is not used hands in None. Test for "
+            "None, or leave that call out."
+        )
+    for name, (kind, text) in RAISES.items():
+        if name in changed:
+            return kind, f"{said}, {text.format(**context)}"
+    return "backward-raises", f"{said}."
+
+
+def _absent(subject: Subject, case: Case) -> str:
+    """The tensor argument that is left out in a case; "" when none is."""
+    pairs = zip(subject.pattern.slots, case.shapes, strict=True)
+    return next((slot.name for slot, shape in pairs if slot.is_tensor and shape is None), "")
+
+
+RAISES = {
+    "needs": ("needs-input-grad", "when only some arguments require a gradient: what is computed "
+              "under one `if ctx.needs_input_grad[i]` must not be used outside it."),
+    "layouts": ("layout", "for an input whose memory is {layout}: use reshape instead of view."),
+    "upstream": ("upstream-layout", "for an upstream gradient that is {upstream} (as sum() hands "
+                 "back): use reshape instead of view, and do not write into it."),
+    "repeated": ("repeated-input", "when {repeated} are one tensor."),
+    "dtype": ("dtype", "in {dtype}: make new tensors with dtype=x.dtype, or by x.new_zeros."),
+    "plain": ("constant-argument", "for {plain}."),
+    "shapes": ("shape-raises", "for shapes that forward accepts: see the program."),
+    "values": ("value-raises", "for numbers that forward accepts ({values})."),
+}  # fmt: skip
+
+
+def _count(
+    subject: Subject, case: Case, symptom: Symptom, changed: set[str]
+) -> tuple[str, str]:
+    got, want = symptom.detail
+    return "grad-count", (
+        f"backward returns {got} gradient{'s' * (got != 1)}, forward takes {want} arguments: "
+        "return one per argument, in their order, None for those that need none."
+    )
+
+
+def _shape(
+    subject: Subject, case: Case, symptom: Symptom, changed: set[str]
+) -> tuple[str, str]:
+    found = [s for s in verdict_of(subject, case).symptoms if same(s, symptom)]
+    got, want = (found[0] if found else symptom).detail
+    name = subject.pattern.slots[symptom.argument].name
+    said = f"backward returns a gradient of shape {got} for `{name}` of shape {want}"
+    if got == want[::-1] and got != want:
+        return "transposed", f"{said}: it is transposed. Transpose it, or exchange the factors."
+    if len(got) < len(want):
+        cure = "a dimension of size 1 was lost (squeeze, or a sum without keepdim=True)"
+    elif np.prod(got) > np.prod(want):
+        cure = "the sum over the broadcast dimension is missing"
+    else:
+        cure = f"return one of `{name}`'s own shape"
+    kind = "missing-sum" if "sum over" in cure else "grad-shape"
+    return kind, f"{said}: {cure}; `.reshape_as({name})` or `.sum(...)` puts it right."
+
+
+def _type(
+    subject: Subject, case: Case, symptom: Symptom, changed: set[str]
+) -> tuple[str, str]:
+    name = subject.pattern.slots[symptom.argument].name
+    return "grad-type", (
+        f"backward returns a {symptom.detail} for `{name}`, which needs a tensor of its shape."
+    )
+
+
+def _number(
+    subject: Subject, case: Case, symptom: Symptom, changed: set[str]
+) -> tuple[str, str]:
+    slot = subject.pattern.slots[symptom.argument]
+    name = slot.name
+    if slot.is_tensor:
+        return "optional-argument", (
+            f"backward returns a {symptom.detail} for `{name}` also when `{name}` is None, which "
+            "forward takes: return None then."
+        )
+    return "grad-for-number", (
+        f"backward returns a {symptom.detail} for `{name}`, which is no tensor: return None in "
+        f"its place (place {symptom.argument})."
+    )
+
+
+RETURNED: dict[str, Callable[[Subject, Case, Symptom, set[str]], tuple[str, str]]] = {
+    "count": _count,
+    "shape": _shape,
+    "type": _type,
+    "number": _number,
+}
+
+
+def write_program(subject: Subject, case: Case, symptom: Symptom) -> str:
+    """The smallest program for a symptom."""
+    arrays = subject.pattern.arrays(case)
+    trial = run(subject, case, arrays)
+    wanted = [i for i, need in enumerate(case.needs) if need and case.shapes[i] is not None]
+    if symptom.what == "ties":
+        return program.ties_program(subject, case, arrays, trial, wanted, _tied_slopes(subject, case)[1])
+    if symptom.what not in NUMBERS:
+        return program.failing_program(subject, case, arrays, trial, wanted)
+    found = jacobian(subject, case, symptom.argument)
+    if found is None:
+        return program.failing_program(subject, case, arrays, trial, wanted)
+    v = np.concatenate([np.ravel(g) for g in trial.upstream])[:, None]
+    low = np.minimum(v * found.low, v * found.high).sum(axis=0).reshape(found.shape_in)
+    high = np.maximum(v * found.low, v * found.high).sum(axis=0).reshape(found.shape_in)
+    return program.gradient_program(subject, case, arrays, trial, symptom.argument, low, high)

@@ -1,0 +1,83 @@
+"""Kinks and ties: where the slopes on both sides differ, every number between them is right."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from engine.testing.adapter import Array
+from engine.testing.cases import Case
+from engine.testing.derivatives import better, slope
+from engine.testing.first import Comparison, Symptom, Verdict, asked, forward_values
+from engine.testing.jacobian import Jacobian, jacobian
+from engine.testing.trial import Subject, Trial, run
+
+
+def examine_kinks(subject: Subject, case: Case, notes: list[str]) -> Verdict:
+    """Compares every entry of every Jacobian with the slopes on both sides.
+
+    notes: gets a sentence on each kink at which backward's number is right.
+    """
+    arrays = subject.pattern.arrays(case)
+    trial = run(subject, case, arrays)
+    if trial.stage or not trial.active or not trial.finite:
+        return Verdict(refused=True, trial=trial)
+    verdict = Verdict(trial=trial)
+    for i in asked(subject, case):
+        found = jacobian(subject, case, i, careful=False)
+        if found is not None and found.wrong.any():
+            found = jacobian(subject, case, i)
+        if found is not None:
+            _judge(found, verdict, notes)
+    if case.values == "ties" and not verdict.symptoms:
+        _joint(subject, case, arrays, verdict)
+    return verdict
+
+
+def _judge(found: Jacobian, verdict: Verdict, notes: list[str]) -> None:
+    if found.wrong.any():
+        finite = np.isfinite(found.given[found.wrong]).all()
+        verdict.symptoms.append(Symptom("wrong" if finite else "nan", found.argument, found))
+        return
+    kink = (found.low < found.high) & found.settled
+    noted = any(f"kink at `{found.name}`" in note for note in notes)
+    if kink.any() and not noted:
+        row, column = np.argwhere(kink)[0]
+        notes.append(kink_words(found, int(row), int(column)))
+
+
+def kink_words(found: Jacobian, row: int, column: int) -> str:
+    """The slopes on both sides of a kink, and what backward takes."""
+    at = np.ravel(found.arrays[found.argument])[column]
+    low, high = found.low[row, column], found.high[row, column]
+    return (
+        f"forward has a kink at `{found.name}` = {at:.4g}: the slopes on its sides are {low:.4g} "
+        f"and {high:.4g}, any number between is right, and backward takes "
+        f"{found.given[row, column]:.4g}."
+    )
+
+
+def _joint(subject: Subject, case: Case, arrays: Sequence[Any], verdict: Verdict) -> None:
+    """Moves all tied numbers together: their gradients must add up to the slope along that line."""
+    trial = verdict.trial
+    moving = [i for i in asked(subject, case) if np.size(arrays[i])]
+    line = _together(subject, case, arrays, moving, trial)
+    v = np.concatenate([np.ravel(u) for u in trial.upstream] or [np.zeros(0)])
+    given = sum(float(np.sum(trial.grads[i])) for i in moving if trial.grads[i] is not None)
+    for found in (slope(line, eps=case.eps), better(line, eps=case.eps)):
+        compared = Comparison(found, v, line(0.0), case.eps)
+        if compared.agrees(given) or not compared.settled:
+            return
+    verdict.symptoms.append(Symptom("ties", moving[0], (given, compared.expected)))
+
+
+def _together(
+    subject: Subject, case: Case, arrays: Sequence[Any], moving: Sequence[int], trial: Trial
+) -> Any:
+    plain = case.but(needs=(False,) * len(case.needs))
+
+    def line(step: float) -> Array:
+        moved = [a + step if i in moving else a for i, a in enumerate(arrays)]
+        return forward_values(subject, plain, moved, trial.active)
+
+    return line

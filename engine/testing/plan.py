@@ -1,0 +1,160 @@
+"""The cases that every check tries, in order: the example first, then one thing changed at a time."""
+
+from collections.abc import Iterator
+from itertools import combinations
+from typing import Any
+
+from engine.testing.cases import Case, Shape
+from engine.testing.trial import Subject
+
+LAYOUTS = ("transposed", "strided", "expanded", "reversed", "view")
+NUMBERS = ("negated", "times 3", "times 30", "times 800", "times 1e-8", "times 1e-20", "plus 1000")
+
+
+def now(subject: Subject) -> Iterator[Case]:
+    """The example as it stands, then other numbers at small sizes like its own."""
+    yield subject.case(values="example")
+    for seed in (0, 1):
+        yield subject.case(subject.small, seed=seed)
+
+
+def sizes(subject: Subject) -> Iterator[Case]:
+    """Each size of the example, and all of them, as 1, 0, 2, 3 and more."""
+    small = list(subject.small)
+    labels = range(len(small))
+    for label in labels:
+        for size in (1, 0, 2):
+            yield subject.case([size if k == label else small[k] for k in labels])
+    for size in (1, 2, 3, 0):
+        yield subject.case([size] * len(small))
+    yield subject.case([n + 1 if n > 1 else n for n in small])
+    yield subject.case([n + 3 if n > 1 else n for n in small])
+    if any(n == 1 for n in small):
+        yield subject.case([n if n > 1 else 4 for n in small])
+
+
+def untied(subject: Subject) -> Iterator[Case]:
+    """Sizes that may be equal in the example by accident: one or two dimensions made longer.
+
+    No size is 1 here, so that what forward takes is not broadcast.
+    """
+    small = subject.case(subject.small)
+    places = [(i, axis) for i, slot in enumerate(subject.pattern.slots)
+              for axis, label in enumerate(slot.dims) if _shared(subject, label)]
+    groups = [*combinations(places, 1), *combinations(places, 2)]
+    for group in groups[:24]:
+        shapes = [None if s is None else list(s) for s in small.shapes]
+        for i, axis in group:
+            shape = shapes[i]
+            if shape is not None:
+                shape[axis] += 1
+        yield small.but(shapes=tuple(None if s is None else tuple(s) for s in shapes))
+
+
+def _shared(subject: Subject, label: int) -> bool:
+    labels = [label for slot in subject.pattern.slots for label in slot.dims]
+    return labels.count(label) > 1 and subject.small[label] > 1
+
+
+def broadcast(subject: Subject) -> Iterator[Case]:
+    """Equal sizes made unequal, one tensor for two of other shapes, and 0-d tensors.
+
+    forward may refuse these; where it takes them, it broadcasts.
+    """
+    small = subject.case(subject.small)
+    several = len(subject.pattern.floating) > 1
+    for i in subject.pattern.floating:
+        shape = small.shapes[i]
+        for changed in _stretched(shape) if shape is not None and several else ():
+            yield small.but(shapes=_with(small.shapes, i, changed))
+    yield small.but(shapes=tuple(None if s is None else () for s in small.shapes))
+    for i, j in combinations(subject.pattern.floating, 2):
+        if small.shapes[i] != small.shapes[j]:
+            yield from _repeated(small, i, j)
+
+
+def higher(subject: Subject) -> Iterator[Case]:
+    """A further dimension in front of every tensor."""
+    small = subject.case(subject.small)
+    yield small.but(shapes=tuple(None if s is None else (2, *s) for s in small.shapes))
+
+
+def _stretched(shape: Shape) -> Iterator[Shape]:
+    for axis in range(len(shape)):
+        yield shape[:axis] + (1,) + shape[axis + 1 :]
+    yield shape[1:]
+    yield (2, *shape)
+
+
+def _with(shapes: tuple[Shape | None, ...], i: int, shape: Shape) -> tuple[Shape | None, ...]:
+    return shapes[:i] + (shape,) + shapes[i + 1 :]
+
+
+def usage(subject: Subject, outputs: int) -> Iterator[Case]:
+    """Other memory layouts, upstream gradients, dtypes, and one tensor given twice.
+
+    outputs: how many outputs of forward carry a gradient.
+    """
+    small = subject.case(subject.small)
+    count = len(small.shapes)
+    for layout in LAYOUTS:
+        yield small.but(layouts=(layout,) * count)
+    for upstream in ("expanded", "transposed"):
+        yield small.but(upstream=upstream)
+    if outputs > 1:
+        yield from (small.but(upstream=f"only {k}") for k in range(outputs))
+    yield small.but(dtype="float32")
+    for i, j in combinations(subject.pattern.floating, 2):
+        if small.shapes[i] == small.shapes[j]:
+            yield from _repeated(small, i, j)
+
+
+def _repeated(small: Case, i: int, j: int) -> Iterator[Case]:
+    shape = small.shapes[i]
+    if shape is not None and small.needs[i] and small.needs[j]:
+        yield small.but(shapes=_with(small.shapes, j, shape), repeated=(i, j))
+
+
+def subsets(subject: Subject) -> Iterator[Case]:
+    """Every subset of the arguments requiring a gradient; beyond four, one and all but one."""
+    small = subject.case(subject.small)
+    asked = [i for i, need in enumerate(small.needs) if need]
+    counts = range(1, len(asked)) if len(asked) <= 4 else (1, len(asked) - 1)
+    for count in counts:
+        for chosen in combinations(asked, count):
+            yield small.but(needs=tuple(i in chosen for i in range(len(small.needs))))
+
+
+def numbers(subject: Subject) -> Iterator[Case]:
+    """Large, tiny, negative and offset numbers."""
+    small = subject.case(subject.small)
+    yield from (small.but(values=style) for style in NUMBERS)
+
+
+def arguments(subject: Subject) -> Iterator[Case]:
+    """Other numbers and flags for arguments that are no tensors, None for optional tensors."""
+    small = subject.case(subject.small)
+    for i, slot in enumerate(subject.pattern.slots):
+        if slot.kind == "plain":
+            yield from (small.but(plain=((i, other),)) for other in others(slot.example))
+        elif slot.optional:
+            yield small.but(shapes=small.shapes[:i] + (None,) + small.shapes[i + 1 :])
+
+
+def others(thing: Any) -> list[Any]:
+    """Other objects of the same kind as one argument."""
+    if isinstance(thing, bool):
+        return [not thing]
+    if isinstance(thing, int):
+        return [thing + 1] + [thing - 1] * (thing > 0)
+    if isinstance(thing, float):
+        return [thing * 1.5 + 0.25 * (thing >= 0)]
+    return []
+
+
+def kinks(subject: Subject) -> Iterator[Case]:
+    """Numbers at which functions tend to have kinks, ties, and zeros."""
+    sizes = [min(n, 3) for n in subject.small]
+    for values in ("kinks", "ties", "zeros"):
+        for seed in range(3 if values == "kinks" else 1):
+            yield subject.case(sizes, values=values, seed=seed)

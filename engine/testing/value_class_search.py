@@ -1,0 +1,253 @@
+"""Programs of one operation, then of more, on a class and on engine; what explains a difference."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+from random import Random
+
+from engine.testing.report import Finding
+from engine.testing.value_class_mistakes import (
+    Mistake,
+    Tape,
+    candidates,
+    entry_of,
+    outcomes,
+    tape_of,
+)
+from engine.testing.value_class_programs import (
+    Form,
+    Program,
+    Step,
+    paired_programs,
+    random_program,
+    shrunk,
+    single_programs,
+)
+from engine.testing.value_class_subject import NOW, Outcome, Subject
+from engine.testing.value_class_words import UNEXPLAINED, fact, kind_of
+
+PROBES = 60
+DISORDER = ("order", "stops", "equality", "root")
+
+
+class Search:
+    """What is known of a class so far: its mistakes, and the methods whose results are not judged
+    any more, because they are wrong in a way that nothing here explains."""
+
+    def __init__(self, subject: Subject, forms: Sequence[Form], seed: int) -> None:
+        self.subject, self.random = subject, Random(seed)
+        self.uses = {form: subject.uses(form) for form in forms}
+        self.forms = sorted(forms, key=lambda form: len(self.uses[form]))
+        self.mistakes: list[Mistake] = []
+        self.unjudged: set[str] = set()
+
+    def run(self, count: int, size: int) -> Iterator[Finding]:
+        """The findings, as they come up: `count` random programs of each size up to `size`."""
+        singles = [program for form in self.forms for program in single_programs(form)]
+        for program in singles:
+            yield from self.judge(program, gradients=False)
+        plain = [form for form in self.forms if len(self.uses[form]) == 1]
+        for forms in (plain, self.forms):
+            yield from self.some(forms, count // 2, size)
+
+    def some(self, forms: Sequence[Form], count: int, size: int) -> Iterator[Finding]:
+        """The findings of all programs of one operation, of two, then of random ones."""
+        joins = [f for f in self.forms if f.kinds == "vv" and len(self.uses[f]) == 1]
+        pairs = (paired_programs(form, joins) for form in forms)
+        for program in chain(*map(single_programs, forms), *pairs):
+            yield from self.judge(program)
+        for length in range(2, size + 1):
+            for _ in range(count):
+                if known := self.judged(forms):
+                    yield from self.judge(random_program(self.random, known, length))
+
+    @property
+    def disordered(self) -> bool:
+        """Whether the walk as a whole is wrong: of larger programs no more can be said."""
+        return any(m.kind in DISORDER for m in self.mistakes)
+
+    @property
+    def longest(self) -> int:
+        """The longest programs of which a wrong walk can be foretold; constants may be equal."""
+        return 1 if any(m.kind == "equality" for m in self.mistakes) else 2
+
+    def judged(self, forms: Iterable[Form]) -> list[Form]:
+        """The forms whose result can be foretold."""
+        return [form for form in forms if self.foretold(form)]
+
+    def foretold(self, form: Form) -> bool:
+        """Not those unjudged; nor, of operations made of others, those that make use of a
+        mistaken one: the Values in between are not on the tape."""
+        uses = self.uses.get(form)
+        if uses is None or uses & self.unjudged:
+            return False
+        return len(uses) == 1 or not any(
+            m.method in uses or m.method == "" or m.kind == "assigned" for m in self.mistakes
+        )
+
+    def judge(self, program: Program, gradients: bool = True) -> Iterator[Finding]:
+        """A finding if the program differs in a way that the known mistakes do not explain."""
+        tape = self.tape(program)
+        if tape is None or (self.disordered and len(program.steps) > self.longest):
+            return
+        got = self.subject.outcome(program, times=int(gradients))
+        if got.error is not None:
+            if not {m.method for m in self.mistakes}.intersection(self.methods(program)):
+                yield self.on_error(program)
+        elif not self.subject.close(got.numbers, [entry.data for entry in tape]):
+            yield self.on_number(program, int(gradients))
+        elif gradients and self.unexplained(program, tape, got):
+            yield self.on_gradient(program)
+
+    def random_judged(self, size: int) -> Program | None:
+        """A random program whose numbers are right and whose result can be foretold."""
+        forms = self.judged(self.forms)
+        program = random_program(self.random, forms, size) if forms else None
+        return program if program and self.tape(program) else None
+
+    def tape(self, program: Program) -> Tape | None:
+        """The right numbers of a program whose operations are all judged."""
+        if all(self.foretold(step.form) for step in program.steps):
+            return tape_of(program, self.subject.names)
+        return None
+
+    def right(self, tape: Tape, got: Outcome, mistakes: Sequence[Mistake] = ()) -> bool:
+        """Whether a class with these mistakes, or none, may give these gradients."""
+        foretold = outcomes(tape, mistakes, len(got.gradients))
+        return any(self.subject.close(got.gradients, gradients) for gradients in foretold)
+
+    def unexplained(self, program: Program, tape: Tape, got: Outcome) -> bool:
+        return not self.right(tape, got) and not self.right(tape, got, self.mistakes)
+
+    def methods(self, program: Program) -> list[str]:
+        """The methods of a program, each under its one name."""
+        names = self.subject.names
+        return list(dict.fromkeys(names.get(m, m) for m in (s.form.method for s in program.steps)))
+
+    # --- the three ways to differ ---
+
+    def on_error(self, program: Program) -> Finding:
+        """A program that raises an exception."""
+        def fails(p: Program) -> bool:
+            return self.tape(p) is not None and self.subject.outcome(p).error is not None
+
+        program = shrunk(program, fails)
+        error = self.subject.outcome(program).error
+        self.unjudged.update(self.methods(program))
+        message = f"raises {type(error).__name__}: {error}" + unhashable(error)
+        return Finding(NOW, "raises", self.text(program), message, self.source(program))
+
+    def on_number(self, program: Program, times: int) -> Finding:
+        """A program with a wrong number: that of an operation, or one that was changed."""
+        def fails(p: Program) -> bool:
+            tape, got = self.tape(p), self.subject.outcome(p, times)
+            right = [entry.data for entry in tape or ()]
+            return bool(right) and not got.error and not self.subject.close(got.numbers, right)
+
+        program = shrunk(program, fails)
+        got, tape = self.subject.outcome(program, times), self.tape(program) or []
+        self.unjudged.update(self.methods(program))
+        if times:
+            message = "backward changes numbers; it must change gradients only"
+            return Finding(NOW, "operand", self.text(program), message, self.source(program))
+        if not self.subject.close(got.numbers[: len(program.inputs)], program.inputs):
+            message = "changes the number of its operand; it must make a new Value"
+            return Finding(NOW, "operand", self.text(program), message, self.source(program))
+        message = self.wrong_number(program, tape, got.numbers)
+        shown = f"print({program.last}.{self.subject.data})"
+        source = program.source(self.subject.name, f"{shown}  # {got.numbers[-1]!r}; "
+                                f"right: {tape[-1].data!r}")
+        return Finding(NOW, "number", self.text(program), message, source)
+
+    def wrong_number(self, program: Program, tape: Tape, numbers: Sequence[float]) -> str:
+        """What is wrong with the first wrong number of a program."""
+        data, first = [entry.data for entry in tape], len(program.inputs)
+        place = next(i for i, x in enumerate(data) if not self.subject.close([numbers[i]], [x]))
+        step, got = program.steps[place - first], numbers[place]
+        exchanged = entry_of(Step(step.operation, step.operands[::-1]), data).data
+        said = f"gives {got!r}, and {data[place]!r} is right"
+        if step.operation.arity == 2 and self.subject.close([got], [exchanged]):
+            return f"{said}: the operands are exchanged"
+        return f"{said}: a sign" if self.subject.close([got], [-data[place]]) else said
+
+    def on_gradient(self, program: Program) -> Finding:
+        """A program with a wrong gradient: the mistake that explains it best."""
+        def fails(p: Program) -> bool:
+            tape, got = self.tape(p), self.subject.outcome(p)
+            return tape is not None and got.error is None and self.unexplained(p, tape, got)
+
+        program = shrunk(program, fails)
+        best = self.best(program)
+        if best is None:
+            self.unjudged.update(self.methods(program))
+            kind = unexplained_kind(program)
+            return Finding(NOW, kind, self.text(program), UNEXPLAINED[kind], self.shown(program))
+        self.mistakes.append(best)
+        return Finding(NOW, kind_of(best), self.place(best), fact(best), self.shown(program))
+
+    def best(self, program: Program) -> Mistake | None:
+        """Of the mistakes that explain the program, the one that explains the most others."""
+        cases = list(self.cases(program))
+        tape, got = tape_of(program, self.subject.names) or [], self.subject.outcome(program)
+
+        def score(*mistakes: Mistake) -> int:
+            return sum(self.right(t, o, [*self.mistakes, *mistakes]) for t, o in cases)
+
+        explaining = [mistake for mistake in candidates(self.methods(program))
+                      if self.right(tape, got, [*self.mistakes, mistake])]
+        best = max(explaining, key=score, default=None)
+        return best if best and 2 * score(best) >= len(cases) + score() else None
+
+    def cases(self, program: Program) -> Iterator[tuple[Tape, Outcome]]:
+        """Programs with some of the same operations, as they ought to be and as they are."""
+        for probe in self.probes(program):
+            tape, got = self.tape(probe), self.subject.outcome(probe)
+            if tape is not None and got.error is None:
+                yield tape, got
+
+    def probes(self, program: Program) -> Iterator[Program]:
+        """Other programs that show which mistake it is: of these operations, alone and mixed."""
+        own = list(dict.fromkeys(step.form for step in program.steps))
+        forms = [form for form in self.judged(self.forms) if len(self.uses[form]) == 1]
+        yield from chain.from_iterable(map(single_programs, own))
+        for i in range(PROBES):
+            pool = [*own, *own, *forms] if i % 2 else own
+            yield random_program(self.random, pool, 1 + i % 5)
+
+    # --- texts ---
+
+    def place(self, mistake: Mistake) -> str:
+        """What a mistake is about: an operation, every operation, or backward."""
+        if mistake.kind in ("assigned", "incoming", "repeated") and not mistake.method:
+            return "every operation"
+        texts = {self.subject.names.get(f.method, f.method): f.text for f in reversed(self.forms)}
+        return texts.get(mistake.method, "backward")
+
+    def text(self, program: Program) -> str:
+        return ", ".join(dict.fromkeys(step.form.text for step in program.steps))
+
+    def source(self, program: Program) -> str:
+        return program.source(self.subject.name, f"{program.last}.backward()")
+
+    def shown(self, program: Program) -> str:
+        """The program, and the gradients that it gave and should have given."""
+        got = self.subject.outcome(program).gradients
+        right = next(outcomes(tape_of(program) or [], (), len(got)))
+        shown = [f"print({letter}.{self.subject.grad})  # {x!r}; right: {y!r}"
+                 for letter, x, y in zip("abc", got, right, strict=False)
+                 if not self.subject.close([x], [y])]
+        return program.source(self.subject.name, f"{program.last}.backward()", *shown)
+
+
+def unexplained_kind(program: Program) -> str:
+    """What is wrong with a program that no mistake explains, as far as its shape tells."""
+    uses = [parent for step in program.steps for parent in step.parents]
+    if len(program.steps) == 1:
+        return "slope"
+    return "order" if len(uses) > len(set(uses)) else "incoming"
+
+
+def unhashable(error: Exception | None) -> str:
+    """The cure where a class with an __eq__ lost its __hash__."""
+    if isinstance(error, TypeError) and "unhashable" in str(error):
+        return "; a class that defines `__eq__` needs `__hash__` too: leave both out"
+    return ""

@@ -1,0 +1,597 @@
+"""Value: one number in a graph, and the walk back through a graph of such numbers.
+
+A node keeps two parents and two slopes, the partial derivatives by each, as plain floats: that is
+all that `backward` needs. The few nodes that carry more (a label's hook, a Function's ctx, more
+than two parents) keep it in an `Extra`. Compiled, this file becomes engine_fast.value.
+"""
+
+try:
+    from engine import nocython as cython
+except ImportError:
+    import cython
+
+import itertools
+import threading
+import warnings
+from numbers import Real
+
+import numpy as np
+
+from engine import interpreter, modes, rules, special
+
+# Rules that pass nothing where their slope is 0, by name; the registry fills it.
+selections = set()
+
+
+class Links:
+    """What stands to the right of this file and is reached from here: see `connect`."""
+
+
+links = Links()
+
+
+def connect(**functions):
+    """Tie the knots that the import order leaves open; called once, by the package.
+
+    general(v, gradient, retain_graph, inputs): the backward that the scalar walk leaves.
+    lookup(v, name): attributes that the class does not have. by_hand(v, parents, slopes): nodes
+    that programs make themselves. saved(v), restore: pickles. ufunc(...): NumPy's functions.
+    elementary(name, operands): those of `elementary`.
+    """
+    links.__dict__.update(functions)
+
+
+class Extra:
+    """What the few nodes keep that are more than an operation of one or two operands.
+
+    op: the operation's name, or None. more: further parents with their slopes, as pairs.
+    ctx, index: the Function call this is an output of. push: the user's own `_backward`.
+    hooks: the functions called with the gradient. attributes: the user's own, by name.
+    """
+
+    __slots__ = ("attributes", "ctx", "hooks", "index", "more", "op", "push")
+
+    def __init__(self, op=None):
+        self.op = op
+        self.more = ()
+        self.ctx = self.push = self.hooks = self.attributes = None
+        self.index = 0
+
+    def runs_user_code(self):
+        """Whether the walk meets code of the user's here, which needs the general walk."""
+        return self.ctx is not None or self.push is not None or bool(self.hooks)
+
+
+def is_number(x):
+    """Whether x is one real number: Python's, NumPy's, or a fraction."""
+    return type(x) is float or type(x) is int or isinstance(x, Real)
+
+
+def as_float(x, where):
+    """The one way for a number into a Value; `where` names the place in the error."""
+    if type(x) is float:
+        return x
+    if isinstance(x, Real) or (isinstance(x, np.ndarray) and x.shape == ()):
+        return float(x)
+    raise TypeError(f"{where} needs a number; got {describe(x)}")
+
+
+def as_number(x, where):
+    """The number that x is, or that the Value x holds."""
+    return x._data if isinstance(x, Value) else as_float(x, where)
+
+
+def describe(x):
+    """x and the likely cure, for an error."""
+    if isinstance(x, Value):
+        return "a Value; use the Value itself, or its number, v.data"
+    if isinstance(x, str):
+        return f"the text {x!r}; use float({x!r}) if it spells a number"
+    if isinstance(x, (list, tuple, np.ndarray)) or hasattr(x, "grad_fn"):
+        return f"{type(x).__name__}; for a batch of numbers use engine.tensor(...)"
+    return f"{x!r}, a {type(x).__name__}" if x is not None else "None"
+
+
+def node(y, a, slope_a, b, slope_b, op):
+    """The result y of an operation; a parent that needs no gradient is None, its number then
+    stands in the place of its slope."""
+    v = Value.__new__(Value)
+    v._data = y
+    v._grad = 0.0
+    v._requires_grad = a is not None or b is not None
+    v._has_grad = False
+    v._mark = 0
+    v._a = a
+    v._b = b
+    v._slope_a = slope_a
+    v._slope_b = slope_b
+    v._extra = op if v._requires_grad else None
+    if cython.compiled and not (tracked(a) or tracked(b)):
+        interpreter.untrack(v)
+    return v
+
+
+def tracked(v):
+    """Whether the garbage collector looks at v, and so must at what is made from it."""
+    return v is not None and interpreter.is_tracked(v)
+
+
+def unary(a, value, slope, op):
+    """The operation of one operand whose value and slope these two functions are."""
+    x = a._data
+    y = value(x)
+    v = node(y, a if a._requires_grad else None, slope(x, y), None, 0.0, op)
+    return observed(v, op, (a,)) if modes.watched else v
+
+
+def option(a, number, value, slope, op):
+    """The operation of one operand and a number, which has no slope."""
+    x = a._data
+    k = as_float(number, op)
+    y = value(x, k)
+    v = node(y, a if a._requires_grad else None, slope(x, k, y), None, k, op)
+    return observed(v, op, (a, k)) if modes.watched else v
+
+
+def binary(a, b, value, slopes, op):
+    """The operation of two operands, one of which may be a number; NotImplemented for others."""
+    p = q = None
+    if type(a) is Value or isinstance(a, Value):
+        p = a
+        x = p._data
+    elif is_number(a):
+        x = as_float(a, op)
+    else:
+        return NotImplemented
+    if type(b) is Value or isinstance(b, Value):
+        q = b
+        z = q._data
+    elif is_number(b):
+        z = as_float(b, op)
+    else:
+        return NotImplemented
+    y = value(x, z)
+    slope_a, slope_b = slopes(x, z, y)
+    if p is None or not p._requires_grad:
+        p = None
+        slope_a = x
+    if q is None or not q._requires_grad:
+        q = None
+        slope_b = z
+    v = node(y, p, slope_a, q, slope_b, op)
+    return observed(v, op, (a, b)) if modes.watched else v
+
+
+def result(y, op, operands, slopes):
+    """The result y of a rule of somebody's own, given its operands and its slopes as floats."""
+    parents, numbers = [None, None], [0.0, 0.0]
+    for i, x in enumerate(operands):
+        needed = isinstance(x, Value) and x.requires_grad and i < len(slopes)
+        parents[i] = x if needed else None
+        numbers[i] = slopes[i] if needed else as_number(x, op)
+    v = node(y, parents[0], numbers[0], parents[1], numbers[1], op)
+    return observed(v, op, operands) if modes.watched else v
+
+
+def observed(v, op, operands):
+    """What the modes of this thread make of a new node."""
+    if not modes.state.grad_enabled:
+        v._requires_grad = False
+        v._a = v._b = v._extra = None
+    for observer in modes.state.observers:
+        observer(v, op, operands)
+    return v
+
+
+def output(y, op, ctx, index):
+    """The result y of a Function: output `index` of its node ctx."""
+    v = Value(y)
+    extra = extra_of(v)
+    extra.op, extra.ctx, extra.index = op, ctx, index
+    interpreter.track(v)
+    return v
+
+
+def adopt(v, extra):
+    """Make v the result of an operation whose parents and slopes stand in extra.more."""
+    pairs = [*extra.more, (None, 0.0), (None, 0.0)]
+    (v._a, v._slope_a), (v._b, v._slope_b) = pairs[:2]
+    extra.more = pairs[2:-2]
+    v._requires_grad = v._a is not None
+    v._extra = extra if v._requires_grad else None
+    if modes.watched:
+        observed(v, extra.op, (v._a, v._b))
+
+
+def extra_of(v):
+    """The Extra of v, made if it has none yet."""
+    if not isinstance(v._extra, Extra):
+        v._extra = Extra(v._extra)
+    return v._extra
+
+
+def op_of(v):
+    """The name of the operation that made v; None for a leaf."""
+    extra = v._extra
+    return extra.op if isinstance(extra, Extra) else extra
+
+
+def comparable(x):
+    """The number by which x compares with a Value; None where it has none."""
+    if isinstance(x, Value):
+        return x.data
+    return float(x) if is_number(x) else None
+
+
+@cython.trashcan(True)
+@cython.freelist(4096)
+@cython.cclass
+class Value:
+    """A number in a graph: a double that knows what it was made of.
+
+    data: the number. parents with slopes, one number each, make a node by hand, as microgpt does;
+    parents with the name of an operation one whose `_backward` the program sets, as micrograd
+    does. requires_grad: whether `backward` is to reach it. label: a name for drawings.
+
+    `grad` is 0.0 before any backward; a leaf's adds up over backwards, an inner node's is that of
+    the last. Raises TypeError for what is not one number.
+    """
+
+    __slots__ = (
+        "__dict__",
+        "_a",
+        "_b",
+        "_data",
+        "_extra",
+        "_flight",
+        "_grad",
+        "_has_grad",
+        "_mark",
+        "_requires_grad",
+        "_slope_a",
+        "_slope_b",
+    )
+
+    def __init__(self, data, parents=(), slopes=(), *, requires_grad=True, label=""):
+        empty(self)
+        self._data = as_float(data, "Value")
+        self._requires_grad = requires_grad
+        if parents:
+            links.by_hand(self, tuple(parents), slopes)
+        elif cython.compiled and type(self) is Value:
+            interpreter.untrack(self)
+        if label:
+            self.label = label
+
+    @property
+    def data(self):
+        """The number, a float. Assigning one changes this node alone, not what was made of it."""
+        return self._data
+
+    @data.setter
+    def data(self, x):
+        self._data = as_float(x, "Value.data")
+
+    @property
+    def grad(self):
+        """The derivative by this node: a float, 0.0 before any backward. Assigning None means
+        that there is none yet."""
+        return self._grad
+
+    @grad.setter
+    def grad(self, x):
+        self._grad = 0.0 if x is None else as_float(x, "Value.grad")
+        self._has_grad = x is not None
+
+    @property
+    def requires_grad(self):
+        """Whether backward reaches this node; True for a Value as it is made."""
+        return bool(self._requires_grad)
+
+    @requires_grad.setter
+    def requires_grad(self, x):
+        if not self.is_leaf and not x:
+            raise RuntimeError(
+                "requires_grad = False needs a leaf; this Value is the result of "
+                f"{op_of(self)}: use v.detach() for a Value outside the graph"
+            )
+        self._requires_grad = bool(x)
+
+    @property
+    def is_leaf(self):
+        """Whether this Value was made by a program and not by an operation."""
+        return self._extra is None or op_of(self) is None
+
+    @property
+    def _backward(self):
+        extra = self._extra
+        if isinstance(extra, Extra) and extra.push:
+            return extra.push
+        return links.lookup(self, "_backward")
+
+    @_backward.setter
+    def _backward(self, push):
+        extra_of(self).push = push
+        interpreter.track(self)
+
+    def backward(self, gradient=None, retain_graph=None, create_graph=False, inputs=None):
+        """Set `.grad` of all nodes below this one to the derivative of this one by them.
+
+        Leaves add to theirs, inner nodes set theirs afresh. gradient: what to start from, 1.0.
+        Raises RuntimeError when this Value does not require grad, and for create_graph=True:
+        engine.autograd.grad(v, inputs, create_graph=True) returns gradients with a graph.
+        """
+        if create_graph:
+            raise RuntimeError(
+                "Value.backward: a .grad is a number and can hold no graph; for derivatives of "
+                "derivatives use engine.autograd.grad(v, inputs, create_graph=True)"
+            )
+        if not self._requires_grad:
+            raise RuntimeError(
+                "Value.backward: this Value does not require grad, as nothing it was made of "
+                "does, or it was made under no_grad or by detach()"
+            )
+        g = 1.0 if gradient is None else as_number(gradient, "Value.backward: gradient")
+        if inputs is not None or not walk(self, g):
+            links.general(self, g, retain_graph, inputs)
+
+    def item(self):
+        """The number, a float."""
+        return self._data
+
+    def detach(self):
+        """A Value of the same number outside the graph."""
+        return Value(self._data, requires_grad=False)
+
+    def requires_grad_(self, requires_grad=True):
+        """Set requires_grad; returns this Value."""
+        self.requires_grad = requires_grad
+        return self
+
+    def zero_grad(self):
+        """Forget the gradient: `.grad` is 0.0 and counts as none yet."""
+        self.grad = None
+
+    def __add__(self, b): return binary(self, b, rules.add, rules.add_slopes, "add")
+    def __radd__(self, a): return binary(a, self, rules.add, rules.add_slopes, "add")
+    def __sub__(self, b): return binary(self, b, rules.sub, rules.sub_slopes, "sub")
+    def __rsub__(self, a): return binary(a, self, rules.sub, rules.sub_slopes, "sub")
+    def __mul__(self, b): return binary(self, b, rules.mul, rules.mul_slopes, "mul")
+    def __rmul__(self, a): return binary(a, self, rules.mul, rules.mul_slopes, "mul")
+    def __truediv__(self, b): return binary(self, b, rules.div, rules.div_slopes, "div")
+    def __rtruediv__(self, a): return binary(a, self, rules.div, rules.div_slopes, "div")
+    def __rpow__(self, a): return binary(a, self, rules.pow, rules.pow_slopes, "pow")
+    def __neg__(self): return unary(self, rules.neg, rules.neg_slope, "neg")
+    def __abs__(self): return unary(self, rules.abs, rules.abs_slope, "abs")
+    def __pos__(self): return self
+
+    def __pow__(self, b):
+        if is_number(b):
+            return option(self, b, rules.pow_number, rules.pow_number_slope, "pow_number")
+        return binary(self, b, rules.pow, rules.pow_slopes, "pow")
+
+    # One line for each rule.
+    def abs(self): return unary(self, rules.abs, rules.abs_slope, "abs")
+    def exp(self): return unary(self, rules.exp, rules.exp_slope, "exp")
+    def expm1(self): return unary(self, special.expm1, special.expm1_slope, "expm1")
+    def log(self): return unary(self, rules.log, rules.log_slope, "log")
+    def log1p(self): return unary(self, special.log1p, special.log1p_slope, "log1p")
+    def log2(self): return unary(self, special.log2, special.log2_slope, "log2")
+    def log10(self): return unary(self, special.log10, special.log10_slope, "log10")
+    def sqrt(self): return unary(self, rules.sqrt, rules.sqrt_slope, "sqrt")
+    def rsqrt(self): return unary(self, special.rsqrt, special.rsqrt_slope, "rsqrt")
+    def reciprocal(self): return unary(self, special.reciprocal, special.reciprocal_slope, "reciprocal")
+    def square(self): return unary(self, special.square, special.square_slope, "square")
+    def sin(self): return unary(self, rules.sin, rules.sin_slope, "sin")
+    def cos(self): return unary(self, rules.cos, rules.cos_slope, "cos")
+    def tan(self): return unary(self, special.tan, special.tan_slope, "tan")
+    def asin(self): return unary(self, special.asin, special.asin_slope, "asin")
+    def acos(self): return unary(self, special.acos, special.acos_slope, "acos")
+    def atan(self): return unary(self, special.atan, special.atan_slope, "atan")
+    def atan2(self, b): return binary(self, b, special.atan2, special.atan2_slopes, "atan2")
+    def sinh(self): return unary(self, special.sinh, special.sinh_slope, "sinh")
+    def cosh(self): return unary(self, special.cosh, special.cosh_slope, "cosh")
+    def tanh(self): return unary(self, rules.tanh, rules.tanh_slope, "tanh")
+    def asinh(self): return unary(self, special.asinh, special.asinh_slope, "asinh")
+    def acosh(self): return unary(self, special.acosh, special.acosh_slope, "acosh")
+    def atanh(self): return unary(self, special.atanh, special.atanh_slope, "atanh")
+    def sigmoid(self): return unary(self, rules.sigmoid, rules.sigmoid_slope, "sigmoid")
+    def softplus(self): return unary(self, rules.softplus, rules.softplus_slope, "softplus")
+    def silu(self): return unary(self, special.silu, special.silu_slope, "silu")
+    def gelu(self): return unary(self, rules.gelu, rules.gelu_slope, "gelu")
+    def erf(self): return unary(self, special.erf, special.erf_slope, "erf")
+    def relu(self): return unary(self, rules.relu, rules.relu_slope, "relu")
+    def leaky_relu(self, negative_slope=0.01): return option(self, negative_slope, rules.leaky_relu, rules.leaky_relu_slope, "leaky_relu")
+    def elu(self, alpha=1.0): return option(self, alpha, special.elu, special.elu_slope, "elu")
+    def maximum(self, b): return binary(self, b, rules.maximum, rules.maximum_slopes, "maximum")
+    def minimum(self, b): return binary(self, b, rules.minimum, rules.minimum_slopes, "minimum")
+    def clamp_min(self, min): return option(self, min, rules.clamp_min, rules.clamp_min_slope, "clamp_min")
+    def clamp_max(self, max): return option(self, max, rules.clamp_max, rules.clamp_max_slope, "clamp_max")
+
+    def clamp(self, min=None, max=None):
+        """Held between min and max; the gradient passes where min <= v <= max."""
+        v = self if min is None else self.clamp_min(min)
+        return v if max is None else v.clamp_max(max)
+
+    def __eq__(self, other):
+        if isinstance(other, Value):
+            return self is other
+        x = comparable(other)
+        return NotImplemented if x is None else self._data == x
+
+    def __hash__(self):
+        return id(self) >> 4
+
+    def __lt__(self, other):
+        x = comparable(other)
+        return NotImplemented if x is None else self._data < x
+
+    def __le__(self, other):
+        x = comparable(other)
+        return NotImplemented if x is None else self._data <= x
+
+    def __gt__(self, other):
+        x = comparable(other)
+        return NotImplemented if x is None else self._data > x
+
+    def __ge__(self, other):
+        x = comparable(other)
+        return NotImplemented if x is None else self._data >= x
+
+    def __float__(self):
+        if self._requires_grad:
+            warnings.warn(
+                "float(v), and so math.exp(v), leaves the graph: the result has no gradient; "
+                "use engine.exp(v) and the like, or v.data where only the number is wanted",
+                UserWarning,
+                stacklevel=1 if cython.compiled else 2,
+            )
+        return self._data
+
+    def __format__(self, spec):
+        return format(self._data, spec) if spec else str(self)
+
+    def __repr__(self):
+        return f"Value(data={self._data}, grad={self._grad})"
+
+    def __reduce__(self):
+        return links.restore, links.saved(self)
+
+    def _elementary_(self, name, operands):
+        return links.elementary(name, operands)
+
+    def __array_ufunc__(self, ufunc, method, *inputs, **options):
+        return links.ufunc(ufunc, method, inputs, options)
+
+    def __getattr__(self, name):
+        extra = self._extra if name != "_extra" else None
+        if isinstance(extra, Extra) and extra.attributes and name in extra.attributes:
+            return extra.attributes[name]
+        return links.lookup(self, name)
+
+    def __setattr__(self, name, value):
+        try:
+            interpreter.set_attribute(self, name, value)
+        except AttributeError:
+            if hasattr(Value, name):
+                raise
+            extra = extra_of(self)
+            extra.attributes = {**(extra.attributes or {}), name: value}
+            if not isinstance(value, (Real, str)):
+                interpreter.track(self)
+
+
+def empty(v):
+    """The fields of a node that has no gradient, no parents and nothing extra."""
+    v._grad = v._slope_a = v._slope_b = 0.0
+    v._has_grad = False
+    v._mark = 0
+    v._a = v._b = v._extra = None
+
+
+# The walk back. Gradients on their way lie in the nodes (`_flight`), and so do its marks, the
+# number of the walk that saw the node last. It runs only where no code of the user's can run, one
+# at a time: whoever comes second, another thread or a signal handler, takes the general walk,
+# whose state lies in the call.
+_free = threading.Lock()
+_walks = itertools.count(1)
+
+
+def walk(root, gradient):
+    """Set the gradients of all nodes below root; False, and nothing done, where user code runs."""
+    if not _free.acquire(False):
+        return False
+    order = []
+    try:
+        if not arrange(order, root, next(_walks)):
+            return False
+        root._flight = gradient
+        push_back(order)
+        deliver(order)
+        return True
+    finally:
+        _free.release()
+
+
+def arrange(order, root, now):
+    """Append every node below root to `order`, parents before children: depth first, first
+    parent first. False where a node would run user code."""
+    waiting = []
+    v = root
+    v._mark = now
+    while True:
+        interpreter.check_signals()
+        for _ in range(1000000):
+            p = v._a
+            if p is None or p._mark == now:
+                p = v._b
+                if p is None or p._mark == now:
+                    p = None
+                    if type(v._extra) is Extra:
+                        if v._extra.runs_user_code():
+                            return False
+                        p = further(v._extra, now)
+            if p is not None:
+                p._mark = now
+                p._flight = 0.0
+                waiting.append(v)
+                v = p
+            else:
+                order.append(v)
+                if not waiting:
+                    return True
+                v = waiting.pop()
+
+
+def further(extra, now):
+    """The next parent beyond two that this walk has not seen; None after the last."""
+    for p, _ in extra.more:
+        if p._mark != now:
+            return p
+    return None
+
+
+def push_back(order):
+    """Send each node's gradient on to its parents, children before parents."""
+    for end in range(len(order), 0, -1000000):
+        interpreter.check_signals()
+        for v in reversed(order[max(0, end - 1000000) : end]):
+            g = v._flight
+            p = v._a
+            if p is not None:
+                c = g * v._slope_a
+                p._flight += c if c == c else contribution(v, g, v._slope_a)
+            p = v._b
+            if p is not None:
+                c = g * v._slope_b
+                p._flight += c if c == c else contribution(v, g, v._slope_b)
+            if type(v._extra) is Extra:
+                for q, slope in v._extra.more:
+                    q._flight += contribution(v, g, slope)
+
+
+def contribution(v, gradient, slope):
+    """What v passes to a parent; a selection passes nothing where its slope is 0."""
+    c = gradient * slope
+    if c != c and slope == 0.0 and op_of(v) in selections:
+        return 0.0
+    return c
+
+
+def deliver(order):
+    """Put the gradients where programs read them, and leave the nodes as they were found."""
+    for v in order:
+        if v._a is None and v._b is None:
+            keep(v, v._flight)
+        else:
+            v._grad = v._flight
+            v._has_grad = True
+
+
+def keep(v, gradient):
+    """A leaf adds to its gradient, an inner node sets it."""
+    if v._has_grad and v._a is None and v._b is None and v.is_leaf:
+        v._grad += gradient
+    else:
+        v._grad = gradient
+        v._has_grad = True

@@ -1,0 +1,222 @@
+"""Views and changes in place: how gradients stay right when tensors share memory.
+
+A view remembers its base and how to take the same view again. Tensors that share memory share a
+version counter, which a change in place moves on; backward refuses what it saved at another
+version. After a change in place of a base, a view takes its place in the graph anew when it is
+next looked at; after one of a view, the base becomes the result of a `CopySlices` node.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from engine import function
+from engine.function import Node, edge_of
+
+state = function.state
+
+# Why a change in place of a view would give wrong gradients.
+MULTI = (
+    "This view is the output of a function that returns multiple views. Such functions do not "
+    "allow the output views to be modified inplace. You should replace the inplace operation by an "
+    "out-of-place one."
+)
+NO_GRAD = (
+    "It cannot be known whether the change is meant to be recorded: do both, taking the view and "
+    "changing it, inside the no_grad block, or both outside."
+)
+CUSTOM = (
+    "This view was created inside a custom Function (or because an input was returned as-is), and "
+    "following the view would override the Function's own backward. clone() what forward returns."
+)
+
+
+class View:
+    """How a tensor views its base: `step` takes the last step of the way, from the view `previous`
+    (None: from the base itself).
+
+    refusal: why a change in place is an error, or "". version: the count of changes at which the
+    view's place in the graph was last right.
+    """
+
+    __slots__ = ("previous", "refusal", "step", "version")
+
+    def __init__(self, previous: Any, step: Callable[[Any], Any], version: int, refusal: str = ""):
+        self.previous = previous
+        self.step = step
+        self.version = version
+        self.refusal = refusal
+
+    def replay(self, base: Any) -> Any:
+        """The same view of any tensor with the shape and layout of the base."""
+        steps = []
+        view: Any = self
+        while view is not None:
+            steps.append(view.step)
+            view = view.previous
+        for step in reversed(steps):
+            base = step(base)
+        return base
+
+
+def link(out: Any, source: Any, step: Callable[[Any], Any], refusal: str = "") -> Any:
+    """Make out, which shares source's memory, a view of source's base; step takes it of source."""
+    before = source._view
+    refusal = refusal if state.grad_enabled else NO_GRAD
+    if before is not None:
+        refusal = refusal or before.refusal
+    out._counter = source._shared_counter()
+    out._base = source if source._base is None else source._base
+    out._view = View(before, step, out._counter[0], refusal)
+    return out
+
+
+def returned(out: Any, several: bool) -> None:
+    """Let nobody follow a view that a custom Function returned, past the Function's backward."""
+    if out._view is not None:
+        out._view.refusal = MULTI if several else CUSTOM
+
+
+def as_is(x: Any) -> Any:
+    """A view of the whole of x, for a custom Function that returned its input x itself."""
+    return link(x.detach(), x, lambda t: t)
+
+
+def joined(view: Any) -> bool:
+    """Whether a view requires grad because its base does."""
+    return bool(view._base._requires_grad)
+
+
+def grad_fn(view: Any) -> Any:
+    """The node of a view, made anew if its base or another view was changed in place since."""
+    how = view._view
+    if how.version == view._counter[0] or not view._base._requires_grad:
+        return view._grad_fn
+    if how.refusal:
+        raise RuntimeError(refused(view, "its base or another view of its base has been"))
+    old = view._grad_fn
+    before = function.modes.set_grad(True)
+    try:
+        again = how.replay(view._base)
+    finally:
+        function.modes.set_grad(before)
+    view._grad_fn, view._output_nr, view._requires_grad = again._grad_fn, again._output_nr, True
+    how.version = view._counter[0]
+    keep_retained(view, old)
+    return view._grad_fn
+
+
+def refused(x: Any, event: str) -> str:
+    """The error for a change in place of a view that cannot be followed; event tells it."""
+    node, refusal = x._grad_fn, x._view.refusal
+    who = "A view" if node is None else f"Output {x._output_nr} of {node.name()} is a view"
+    if refusal is not NO_GRAD:
+        return f"{who}{' and' if node is not None else ''} {event} modified inplace. {refusal}"
+    return (
+        f"{who}{' of a view which' if node is not None else ''} was created in no_grad mode and "
+        f"{event} modified inplace with grad mode enabled. {refusal}"
+    )
+
+
+def check(x: Any, name: str, recorded: bool) -> None:
+    """Refuse a change in place that would make gradients wrong, or that has no one meaning.
+
+    recorded: whether gradients are on and one of the operands requires one.
+    """
+    if not x._array.flags.writeable:
+        raise RuntimeError(
+            f"{name}: unsupported operation: more than one element of the written-to tensor refers "
+            "to a single memory location (it was expanded), or its memory is read-only. Please "
+            "clone() the tensor before performing the operation."
+        )
+    if not recorded:
+        return
+    if x._base is not None and x._view.refusal:
+        raise RuntimeError(refused(x, "is being"))
+    whole = x if x._base is None else x._base
+    if x.requires_grad and whole.is_leaf:
+        what = "a leaf" if whole is x else "a view of a leaf"
+        raise RuntimeError(
+            f"{name}: {what} Variable that requires grad is being used in an in-place operation; "
+            "change it under engine.no_grad(), or clone() the leaf first"
+        )
+
+
+def rebase(x: Any, node: Node, i: int) -> Any:
+    """Make x, just changed in place, output i of the node; returns x."""
+    whole, old = x, x._grad_fn
+    if x._base is not None:
+        whole, old = x._base, x._base._grad_fn
+        node, i = CopySlices(x, node, i), 0
+        x._view.version = -1
+    whole._grad_fn, whole._output_nr, whole._requires_grad = node, i, True
+    keep_retained(whole, old)
+    return x
+
+
+def keep_retained(x: Any, old: Any) -> None:
+    """Have x.retain_grad() speak of the value after the change."""
+    if old is None or old._hooks is None:
+        return
+    for i, ref in list(old._hooks.retained.items()):
+        if ref() is x:
+            del old._hooks.retained[i]
+            x.retain_grad()
+
+
+class CopySlices(Node):
+    """The node of a base after a change in place of one of its views by another node.
+
+    The gradient of the part under the view goes to that node; what the node gives back for the
+    view takes the place of the part, and the whole goes to the base as it was before. Freed, it
+    lets go of the node, which other nodes may still lead to.
+    """
+
+    def __init__(self, view: Any, node: Node, i: int):
+        base = view._base
+        self.node: Any = node
+        self.output = i
+        self.view = view._view
+        self.order = memory_order(base._array.strides)
+        self._shapes = [(base._array.shape, base._array.dtype)]
+        self.place = place_of(view, node._edges)
+        others = [edge for j, edge in enumerate(node._edges) if j != self.place]
+        self._edges = (edge_of(base), *others)
+        if len(node._shapes) > 1:
+            raise RuntimeError(
+                f"{node.name()}: if your Function modifies inplace an input that is a view of "
+                "another Tensor, your Function cannot return more than one Tensor; clone() the "
+                "input, or make two Functions of it"
+            )
+
+    def differentiate(self, grads: list[Any]) -> tuple[Any, ...]:
+        if self.node is None:
+            raise RuntimeError(function.FREED.format(self.name()))
+        whole = grads[0]._laid_out(self.order)
+        part = self.view.replay(whole)
+        given = list(self.node.differentiate([part.clone()]))
+        old = None if self.place is None else given.pop(self.place)
+        part.copy_(0.0 if old is None else old)
+        return (whole, *given)
+
+    def release(self) -> None:
+        self.node = None
+
+    def argument(self, i: int) -> str:
+        """The base stands first, in the place of the view."""
+        before = self.place is not None and i > self.place
+        return "the base" if i == 0 else self.node.argument(i if before else i - 1)
+
+
+def place_of(view: Any, edges: Any) -> int | None:
+    """Which edge of the node leads to the view as it was before the change."""
+    before = view._grad_fn
+    for j, edge in enumerate(edges):
+        same = edge is not None and edge[0] is before and edge[1] == view._output_nr
+        if same or (edge is None and before is None):
+            return j
+    return None
+
+
+def memory_order(strides: tuple[int, ...]) -> tuple[int, ...]:
+    """The dimensions from the one with the widest steps in memory to that with the narrowest."""
+    return tuple(sorted(range(len(strides)), key=lambda d: -strides[d]))

@@ -1,0 +1,42 @@
+# C signatures of engine/rules.py: one line for each rule (two, where it has two slopes).
+
+from engine_fast cimport elementary as m
+
+ctypedef (double, double) pair
+
+ctypedef double (*unary_value)(double) noexcept nogil
+ctypedef double (*unary_slope)(double, double) noexcept nogil
+ctypedef double (*binary_value)(double, double) noexcept nogil
+ctypedef pair (*binary_slopes)(double, double, double) noexcept nogil
+ctypedef double (*option_slope)(double, double, double) noexcept nogil
+
+cdef double neg(double a) noexcept nogil, neg_slope(double a, double y) noexcept nogil
+cdef double abs(double a) noexcept nogil, abs_slope(double a, double y) noexcept nogil
+cdef double exp(double a) noexcept nogil, exp_slope(double a, double y) noexcept nogil
+cdef double log(double a) noexcept nogil, log_slope(double a, double y) noexcept nogil
+cdef double sqrt(double a) noexcept nogil, sqrt_slope(double a, double y) noexcept nogil
+cdef double sin(double a) noexcept nogil, sin_slope(double a, double y) noexcept nogil
+cdef double cos(double a) noexcept nogil, cos_slope(double a, double y) noexcept nogil
+cdef double tanh(double a) noexcept nogil, tanh_slope(double a, double y) noexcept nogil
+cdef double sigmoid(double a) noexcept nogil, sigmoid_slope(double a, double y) noexcept nogil
+cdef double softplus(double a) noexcept nogil, softplus_slope(double a, double y) noexcept nogil
+cdef double gelu(double a) noexcept nogil, gelu_slope(double a, double y) noexcept nogil
+cdef double relu(double a) noexcept nogil, relu_slope(double a, double y) noexcept nogil
+cdef double pow_number(double a, double k) noexcept nogil, pow_number_slope(double a, double k, double y) noexcept nogil
+cdef double leaky_relu(double a, double k) noexcept nogil, leaky_relu_slope(double a, double k, double y) noexcept nogil
+cdef double clamp_min(double a, double k) noexcept nogil, clamp_min_slope(double a, double k, double y) noexcept nogil
+cdef double clamp_max(double a, double k) noexcept nogil, clamp_max_slope(double a, double k, double y) noexcept nogil
+cdef double add(double a, double b) noexcept nogil
+cdef pair add_slopes(double a, double b, double y) noexcept nogil
+cdef double sub(double a, double b) noexcept nogil
+cdef pair sub_slopes(double a, double b, double y) noexcept nogil
+cdef double mul(double a, double b) noexcept nogil
+cdef pair mul_slopes(double a, double b, double y) noexcept nogil
+cdef double div(double a, double b) noexcept nogil
+cdef pair div_slopes(double a, double b, double y) noexcept nogil
+cdef double pow(double a, double b) noexcept nogil
+cdef pair pow_slopes(double a, double b, double y) noexcept nogil
+cdef double maximum(double a, double b) noexcept nogil
+cdef pair maximum_slopes(double a, double b, double y) noexcept nogil
+cdef double minimum(double a, double b) noexcept nogil
+cdef pair minimum_slopes(double a, double b, double y) noexcept nogil

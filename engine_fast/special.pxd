@@ -1,0 +1,27 @@
+# C signatures of engine/special.py: one line for each rule (two, where it has two slopes).
+
+from engine_fast cimport elementary as m
+from engine_fast cimport rules
+from engine_fast.rules cimport pair
+
+cdef double expm1(double a) noexcept nogil, expm1_slope(double a, double y) noexcept nogil
+cdef double log1p(double a) noexcept nogil, log1p_slope(double a, double y) noexcept nogil
+cdef double log2(double a) noexcept nogil, log2_slope(double a, double y) noexcept nogil
+cdef double log10(double a) noexcept nogil, log10_slope(double a, double y) noexcept nogil
+cdef double rsqrt(double a) noexcept nogil, rsqrt_slope(double a, double y) noexcept nogil
+cdef double reciprocal(double a) noexcept nogil, reciprocal_slope(double a, double y) noexcept nogil
+cdef double square(double a) noexcept nogil, square_slope(double a, double y) noexcept nogil
+cdef double tan(double a) noexcept nogil, tan_slope(double a, double y) noexcept nogil
+cdef double asin(double a) noexcept nogil, asin_slope(double a, double y) noexcept nogil
+cdef double acos(double a) noexcept nogil, acos_slope(double a, double y) noexcept nogil
+cdef double atan(double a) noexcept nogil, atan_slope(double a, double y) noexcept nogil
+cdef double sinh(double a) noexcept nogil, sinh_slope(double a, double y) noexcept nogil
+cdef double cosh(double a) noexcept nogil, cosh_slope(double a, double y) noexcept nogil
+cdef double asinh(double a) noexcept nogil, asinh_slope(double a, double y) noexcept nogil
+cdef double acosh(double a) noexcept nogil, acosh_slope(double a, double y) noexcept nogil
+cdef double atanh(double a) noexcept nogil, atanh_slope(double a, double y) noexcept nogil
+cdef double silu(double a) noexcept nogil, silu_slope(double a, double y) noexcept nogil
+cdef double erf(double a) noexcept nogil, erf_slope(double a, double y) noexcept nogil
+cdef double elu(double a, double k) noexcept nogil, elu_slope(double a, double k, double y) noexcept nogil
+cdef double atan2(double a, double b) noexcept nogil
+cdef pair atan2_slopes(double a, double b, double y) noexcept nogil

@@ -1,0 +1,44 @@
+# C types of engine/value.py: the fields of a node, and of what runs for every node.
+
+cimport cython
+
+from engine_fast cimport interpreter, modes, rules, special
+
+cdef class Value:
+    cdef readonly double _data, _slope_a, _slope_b
+    cdef double _flight
+    cdef public double _grad
+    cdef readonly Value _a, _b
+    cdef public object _extra
+    cdef long long _mark
+    cdef public unsigned char _requires_grad, _has_grad
+
+cpdef bint is_number(object x)
+cpdef double as_float(object x, object where) except? -1
+cpdef double as_number(object x, object where) except? -1
+@cython.locals(v=Value)
+cdef Value node(double y, Value a, double slope_a, Value b, double slope_b, object op)
+cdef bint tracked(Value v)
+@cython.locals(x=double, y=double, v=Value)
+cdef Value unary(Value a, rules.unary_value value, rules.unary_slope slope, object op)
+@cython.locals(x=double, y=double, k=double, v=Value)
+cdef Value option(Value a, object number, rules.binary_value value, rules.option_slope slope, object op)
+@cython.locals(p=Value, q=Value, x=double, z=double, y=double, slope_a=double, slope_b=double)
+cdef object binary(object a, object b, rules.binary_value value, rules.binary_slopes slopes, object op)
+cdef Value observed(Value v, object op, tuple operands)
+cdef void empty(Value v)
+@cython.locals(v=Value)
+cdef bint walk(Value root, double gradient) except -1
+@cython.locals(v=Value, p=Value, waiting=list)
+cdef bint arrange(list order, Value root, long long now) except -1
+@cython.locals(p=Value)
+cdef Value further(object extra, long long now)
+@cython.locals(v=Value, p=Value, q=Value, slope=double, g=double, c=double, end=cython.Py_ssize_t)
+cdef int push_back(list order) except -1
+@cython.locals(c=double)
+cpdef double contribution(Value v, double gradient, double slope) except? -1
+@cython.locals(v=Value)
+cdef int deliver(list order) except -1
+cpdef int keep(Value v, double gradient) except -1
+@cython.locals(v=Value)
+cpdef adopt(Value v, object extra)

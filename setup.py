@@ -1,0 +1,131 @@
+"""Builds engine_fast where there is a C compiler; everything else stands in pyproject.toml.
+
+ENGINE_NO_EXTENSIONS=1       no extension: a pure install, its wheel is py3-none-any
+ENGINE_REQUIRE_EXTENSIONS=1  an extension that cannot be built is an error (CI and wheels)
+neither                      a machine without a working compiler gets the pure install
+"""
+
+import os
+import runpy
+import sys
+import tempfile
+from pathlib import Path
+
+from setuptools import Distribution, Extension, setup
+from setuptools.command.build_ext import build_ext
+from setuptools.errors import BaseError, CCompilerError, CompileError
+
+ROOT = Path(__file__).absolute().parent
+BUILDS = runpy.run_path(str(ROOT / "engine" / "builds.py"))
+FLAGS = {  # both builds give the same bits: a * b + c is never contracted into one rounding
+    "unix": ["-O3", "-ffp-contract=off", "-g0"],
+    "mingw32": ["-O3", "-ffp-contract=off", "-g0"],
+    "msvc": ["/O2", "/fp:precise"],
+}
+# rules.pxd declares a rule and its slopes in one line.
+DIRECTIVES = {"warn.multiple_declarators": False}
+PROBE = "#include <Python.h>\nPyMODINIT_FUNC PyInit_probe(void) { return NULL; }\n"
+
+
+def switch(name):
+    """True where the environment sets `name` to 1; an error where it is neither 1 nor 0."""
+    value = os.environ.get(name, "0") or "0"
+    if value not in ("0", "1"):
+        sys.exit(f"setup.py: {name} must be 1 or 0; got {value!r}")
+    return value == "1"
+
+
+NO, REQUIRE = switch("ENGINE_NO_EXTENSIONS"), switch("ENGINE_REQUIRE_EXTENSIONS")
+if NO and REQUIRE:
+    sys.exit("setup.py: ENGINE_NO_EXTENSIONS=1 and ENGINE_REQUIRE_EXTENSIONS=1: set only one")
+
+
+class BuildAll(build_ext):
+    """Translates and compiles every extension; where one fails, none is kept."""
+
+    def build_extensions(self):
+        targets = [Path(self.get_ext_fullpath(extension.name)) for extension in self.extensions]
+        remove(targets)  # what an earlier build left must not pass for this one's
+        super().build_extensions()
+        if not all(target.exists() for target in targets):
+            remove(targets)
+
+    def build_extension(self, extension):
+        extension.extra_compile_args = FLAGS[self.compiler.compiler_type]
+        extension.libraries = [] if self.compiler.compiler_type == "msvc" else ["m"]
+        extension.sources = translate(extension, self.build_temp)
+        super().build_extension(extension)
+
+
+def remove(paths):
+    for path in paths:
+        path.unlink(missing_ok=True)
+
+
+def translate(extension, folder):
+    """C sources of `extension`, written into `folder`."""
+    from Cython.Build import cythonize
+    from Cython.Compiler.Errors import CompileError as CythonError
+
+    try:
+        # force: an edited .pxd alone would not be noticed
+        return cythonize(
+            [extension], build_dir=folder, force=True, quiet=True, compiler_directives=DIRECTIVES
+        )[0].sources
+    except CythonError as error:
+        raise CompileError(f"Cython cannot translate {extension.name}: {error}") from error
+
+
+def missing():
+    """What the build of extensions lacks on this machine, in a sentence; "" when nothing."""
+    try:
+        import Cython.Build  # noqa: F401
+        import numpy  # noqa: F401
+    except ImportError as error:
+        return f"{error.name} is not installed"
+    with tempfile.TemporaryDirectory() as folder:
+        return "" if compiles(Path(folder)) else "no working C compiler was found"
+
+
+def compiles(folder):
+    """Whether a two-line extension module can be built in `folder`."""
+    source = folder / "probe.c"
+    source.write_text(PROBE)
+    command = build_ext(Distribution({"ext_modules": [Extension("probe", [str(source)])]}))
+    command.build_lib = command.build_temp = str(folder)
+    command.ensure_finalized()
+    try:
+        command.run()
+    except (BaseError, CCompilerError):
+        return False
+    return True
+
+
+def extensions():
+    """One extension per compiled module, and none where they cannot be built."""
+    reason = "ENGINE_NO_EXTENSIONS=1" if NO else missing()
+    if reason and REQUIRE:
+        sys.exit(f"setup.py: ENGINE_REQUIRE_EXTENSIONS=1, but {reason}")
+    if reason:
+        print(f"setup.py: {reason}: engine is installed without engine_fast", file=sys.stderr)
+        return []
+    return [declare(name, source) for name, source in BUILDS["sources"](ROOT).items()]
+
+
+def declare(name, source):
+    import numpy
+
+    macros = {
+        "NPY_NO_DEPRECATED_API": "NPY_1_7_API_VERSION",
+        "ENGINE_DIGEST": f"{BUILDS['digest'](ROOT)}u",
+    }
+    return Extension(
+        f"engine_fast.{name}",
+        [str(source.relative_to(ROOT))],
+        define_macros=list(macros.items()),
+        include_dirs=[numpy.get_include()],
+        optional=not REQUIRE,
+    )
+
+
+setup(ext_modules=extensions(), cmdclass={"build_ext": BuildAll})

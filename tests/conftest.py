@@ -1,0 +1,21 @@
+"""What every test starts from: a seeded generator, and hypothesis as in continuous integration."""
+
+import numpy as np
+import pytest
+from hypothesis import settings
+
+import engine
+
+# The same examples in every run, no deadline: a machine may be busy.
+settings.register_profile("engine", settings.get_profile("ci"), deadline=None)
+settings.load_profile("engine")
+
+
+def pytest_report_header():
+    return f"engine: the {engine.backend()} build ({engine.builds.choice()[1]})"
+
+
+@pytest.fixture
+def rng():
+    """A generator of random numbers, the same for every test."""
+    return np.random.default_rng(20)

@@ -1,0 +1,285 @@
+"""Losses and layers: identities, random ones, and every error by its text."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import engine
+from engine import nn
+from engine.nn import functional as F
+
+SIZES = st.integers(1, 5)
+
+
+def randn(*shape, seed=0):
+    numbers = np.random.default_rng(seed).standard_normal(shape)
+    return engine.from_numpy(numbers)
+
+
+@settings(max_examples=30, deadline=None)
+@given(n=SIZES, k=SIZES, seed=st.integers(0, 999), scale=st.sampled_from([0.1, 1.0, 300.0]))
+def test_cross_entropy_is_the_log_of_softmax_of_the_right_class(n, k, seed, scale):
+    logits = (randn(n, k, seed=seed) * scale).requires_grad_()
+    labels = engine.from_numpy(np.random.default_rng(seed).integers(0, k, n))
+    loss = F.cross_entropy(logits, labels)
+    loss.backward()
+    z = logits.detach().numpy()
+    z = z - z.max(1, keepdims=True)
+    p = np.exp(z) / np.exp(z).sum(1, keepdims=True)
+    rows = np.arange(n), labels.numpy()
+    assert loss.item() == pytest.approx(np.mean(np.log(np.exp(z).sum(1)) - z[rows]), abs=1e-12)
+    p[rows] -= 1
+    np.testing.assert_allclose(logits.grad.numpy(), p / n, atol=1e-12)
+
+
+@settings(max_examples=15, deadline=None)
+@given(n=SIZES, k=SIZES, seed=st.integers(0, 99))
+def test_losses_pass_gradcheck(n, k, seed):
+    x = randn(n, k, seed=seed).requires_grad_()
+    y = randn(n, k, seed=seed + 1).requires_grad_()
+    p = engine.sigmoid(randn(n, k, seed=seed + 2)).detach().requires_grad_()
+    labels = engine.from_numpy(np.random.default_rng(seed).integers(0, k, n))
+    check = engine.autograd.gradcheck
+    assert check(F.mse_loss, (x, y))
+    assert check(lambda x: F.cross_entropy(x, labels, label_smoothing=0.1), (x,))
+    assert check(F.binary_cross_entropy_with_logits, (x, p))
+    assert check(F.binary_cross_entropy, (p, p.detach().clone()))
+    assert check(lambda x: F.layer_norm(x, (k,), eps=0.1), (x,))
+    assert check(F.gelu, (x,))
+
+
+@settings(max_examples=15, deadline=None)
+@given(n=SIZES, k=SIZES, seed=st.integers(0, 99))
+def test_second_derivatives_of_losses_pass_gradgradcheck(n, k, seed):
+    x = randn(n, k, seed=seed).requires_grad_()
+    p = engine.sigmoid(randn(n, k, seed=seed + 2)).detach().requires_grad_()
+    labels = engine.from_numpy(np.random.default_rng(seed).integers(0, k, n))
+    check = engine.autograd.gradgradcheck
+    assert check(lambda x: F.cross_entropy(x, labels), (x,))
+    target = p.detach() * 0.5
+    assert check(lambda p: F.binary_cross_entropy(p, target), (p,))
+    assert check(lambda x: F.layer_norm(x, (k,), eps=0.1), (x,))
+
+
+@pytest.mark.parametrize("p", [0.0, 0.25, 0.9, 1.0])
+def test_dropout_keeps_the_mean_and_drops_its_share(p):
+    engine.manual_seed(3)
+    x = engine.ones(40_000, requires_grad=True)
+    y = F.dropout(x, p)
+    dropped = (y == 0).double().mean().item()
+    assert dropped == pytest.approx(p, abs=4 * math.sqrt(p * (1 - p) / 40_000))
+    if p < 1:
+        kept = y[y != 0]
+        np.testing.assert_allclose(kept.detach().numpy(), 1 / (1 - p), rtol=1e-6)
+    y.sum().backward()
+    assert x.grad.tolist() == y.tolist()
+
+
+def test_dropout_rests_outside_training_and_can_work_in_place():
+    x = engine.ones(8)
+    layer = nn.Dropout(0.5, inplace=True)
+    assert layer.eval()(x) is x
+    engine.manual_seed(1)
+    assert layer.train()(x) is x
+    assert set(x.tolist()) == {0.0, 2.0}
+
+
+def test_dropout_draws_anew_each_time_and_the_same_for_one_seed():
+    def draw():
+        return F.dropout(engine.ones(64)).tolist()
+
+    engine.manual_seed(0)
+    first, second = draw(), draw()
+    engine.manual_seed(0)
+    assert first != second
+    assert draw() == first
+
+
+@pytest.mark.parametrize("p", [-0.1, 1.5, math.nan])
+def test_dropout_refuses_what_is_no_probability(p):
+    with pytest.raises(ValueError, match="dropout: p, the probability of a zero, must be from 0"):
+        F.dropout(engine.ones(1), p)
+    with pytest.raises(ValueError, match="Dropout: p"):
+        nn.Dropout(p)
+
+
+def test_relu_and_leaky_relu_work_in_place_on_request():
+    for layer in (nn.ReLU(inplace=True), nn.LeakyReLU(0.5, inplace=True)):
+        x = engine.tensor([-2.0, 3.0], requires_grad=True)
+        y = x * 1.0
+        assert layer(y) is y
+        y.sum().backward()
+        slope = 0.0 if isinstance(layer, nn.ReLU) else 0.5
+        assert y.tolist() == [-2.0 * slope, 3.0]
+        assert x.grad.tolist() == [slope, 1.0]
+
+
+def test_softmax_without_dim_takes_torchs_choice_and_warns():
+    x = randn(2, 3)
+    with pytest.warns(UserWarning, match="softmax: dim is not given; 1 is taken: write dim=1"):
+        assert nn.Softmax()(x).tolist() == x.softmax(1).tolist()
+    with pytest.warns(UserWarning, match="log_softmax: dim is not given; 0 is taken"):
+        F.log_softmax(x[0])
+    assert F.softmax(x, 1, dtype=engine.float32).dtype == engine.float32
+    assert F.log_softmax(x, 1, dtype=engine.float32).dtype == engine.float32
+
+
+def test_gelu_refuses_another_approximation():
+    with pytest.raises(RuntimeError, match="approximate must be 'none' or 'tanh'; got 'erf'"):
+        F.gelu(randn(2), approximate="erf")
+
+
+def test_the_tanh_form_of_gelu_is_as_close_as_its_page_says():
+    x = engine.linspace(-8, 8, 4001, dtype=engine.float64)
+    gap = (F.gelu(x) - F.gelu(x, approximate="tanh")).abs().max().item()
+    assert 1e-4 < gap < 5e-4
+
+
+def test_embedding_refuses_rows_that_are_not_there():
+    table = nn.Embedding(3, 2)
+    with pytest.raises(IndexError, match="embedding: input must hold classes from 0 to 2; got 3"):
+        table(engine.tensor([0, 3]))
+    with pytest.raises(RuntimeError, match=r"whole numbers \(int64\); got .*float32: write .long"):
+        table(engine.tensor([0.0]))
+    with pytest.raises(ValueError, match="Embedding: padding_idx must be within the 3 rows"):
+        nn.Embedding(3, 2, padding_idx=3)
+    with pytest.raises(ValueError, match=r"embedding: padding_idx .* got -4"):
+        F.embedding(engine.tensor([0]), table.weight, padding_idx=-4)
+
+
+def test_embedding_adds_up_the_gradients_of_repeated_rows():
+    table = nn.Embedding(4, 2, padding_idx=1)
+    assert table.weight[1].tolist() == [0.0, 0.0]
+    table(engine.tensor([[0, 0, 1], [2, 0, 1]])).sum().backward()
+    assert table.weight.grad.tolist() == [[3.0, 3.0], [0.0, 0.0], [1.0, 1.0], [0.0, 0.0]]
+
+
+def test_layer_norm_gives_mean_zero_and_variance_one():
+    layer = nn.LayerNorm((3, 4)).double()
+    y = layer(randn(5, 3, 4) * 7 + 3)
+    np.testing.assert_allclose(y.mean((1, 2)).tolist(), 0, atol=1e-12)
+    np.testing.assert_allclose((y * y).mean((1, 2)).tolist(), 1, atol=1e-5)
+    assert nn.LayerNorm(2, bias=False).bias is None
+    assert nn.LayerNorm(2, elementwise_affine=False).weight is None
+    layer.weight.data.fill_(4.0)
+    layer.reset_parameters()
+    assert bool((layer.weight == 1).all())
+
+
+def test_layer_norm_refuses_an_input_of_other_sizes():
+    with pytest.raises(RuntimeError, match=r"must end in the sizes \(4,\) .*; got \(2, 3\)"):
+        nn.LayerNorm(4)(engine.ones(2, 3))
+
+
+def test_linear_starts_within_its_bound_and_takes_a_dtype():
+    engine.manual_seed(0)
+    layer = nn.Linear(100, 50, dtype=engine.float64)
+    assert layer.weight.dtype == layer.bias.dtype == engine.float64
+    for tensor in (layer.weight, layer.bias):
+        assert tensor.abs().max().item() <= 0.1
+        assert tensor.abs().max().item() > 0.09
+    with pytest.warns(UserWarning, match="zero-element"):
+        assert nn.Linear(0, 2).bias.tolist() == [0.0, 0.0]
+
+
+def test_linear_refuses_an_input_of_another_size():
+    with pytest.raises(RuntimeError, match=r"3.*4|4.*3"):
+        nn.Linear(3, 2)(engine.ones(2, 4))
+
+
+def test_identity_ignores_arguments_and_gives_its_input():
+    x = engine.ones(1)
+    assert nn.Identity(3, unused=4)(x) is x
+
+
+def test_one_hot_refuses_classes_out_of_range():
+    assert F.one_hot(engine.tensor([1])).tolist() == [[0, 1]]
+    with pytest.raises(RuntimeError, match="one_hot: tensor must hold classes from 0 to 1; got 2"):
+        F.one_hot(engine.tensor([2]), 2)
+    with pytest.raises(RuntimeError, match=r"one_hot: .*got -1"):
+        F.one_hot(engine.tensor([-1, 2]))
+    with pytest.raises(RuntimeError, match="num_classes must be given for an empty tensor"):
+        F.one_hot(engine.zeros(0, dtype=engine.int64))
+    assert F.one_hot(engine.zeros(0, dtype=engine.int64), 3).shape == (0, 3)
+
+
+def test_mse_loss_warns_where_shapes_broadcast():
+    with pytest.warns(UserWarning, match=r"input \(3, 1\) and target \(3,\) differ in shape"):
+        F.mse_loss(engine.ones(3, 1), engine.ones(3))
+
+
+def test_cross_entropy_needs_one_class_per_row():
+    with pytest.raises(ValueError, match=r"got input \(2, 3\) and target \(1,\)"):
+        F.cross_entropy(engine.zeros(2, 3), engine.tensor([0]))
+    with pytest.raises(ValueError, match=r"nll_loss: .*got input \(\) and target \(\)"):
+        F.nll_loss(engine.zeros(()), engine.tensor(0))
+
+
+@pytest.mark.parametrize("label", [-1, 3])
+def test_cross_entropy_refuses_a_class_out_of_bounds(label):
+    with pytest.raises(IndexError, match=f"cross_entropy: target .* 0 to 2; got {label}, which"):
+        F.cross_entropy(engine.zeros(2, 3), engine.tensor([0, label]))
+
+
+def test_cross_entropy_refuses_classes_given_as_floats():
+    with pytest.raises(RuntimeError, match=r"are probabilities .*got \(2,\): .*write .long\(\)"):
+        F.cross_entropy(engine.zeros(2, 3), engine.tensor([0.0, 1.0]))
+
+
+def test_cross_entropy_of_rows_that_are_all_ignored_is_nan():
+    loss = F.cross_entropy(engine.zeros(2, 3), engine.tensor([-100, -100]))
+    assert math.isnan(loss.item())
+
+
+def test_an_ignored_row_passes_no_gradient_even_when_it_is_infinite():
+    x = engine.tensor([[0.0, 1.0], [-math.inf, 0.0]], requires_grad=True)
+    F.nll_loss(x, engine.tensor([0, -100])).backward()
+    assert x.grad.tolist() == [[-1.0, 0.0], [0.0, 0.0]]
+
+
+@pytest.mark.parametrize("share", [-0.1, 1.1])
+def test_cross_entropy_refuses_a_smoothing_out_of_range(share):
+    with pytest.raises(RuntimeError, match=f"label_smoothing must be from 0 to 1; got {share}"):
+        F.cross_entropy(engine.zeros(2, 3), engine.tensor([0, 1]), label_smoothing=share)
+
+
+@pytest.mark.parametrize("loss", [F.binary_cross_entropy, F.binary_cross_entropy_with_logits])
+def test_binary_losses_need_equal_shapes(loss):
+    with pytest.raises(ValueError, match=rf"{loss.__name__}: target must have the shape of input"):
+        loss(engine.zeros(2), engine.zeros(3))
+
+
+def test_binary_cross_entropy_refuses_scores():
+    with pytest.raises(RuntimeError, match="between 0 and 1; for scores use binary_cross"):
+        F.binary_cross_entropy(engine.tensor([1.5]), engine.tensor([1.0]))
+
+
+@pytest.mark.parametrize(
+    "loss",
+    [
+        lambda **options: F.mse_loss(engine.ones(2), engine.ones(2), **options),
+        lambda **options: F.cross_entropy(engine.ones(2, 2), engine.tensor([0, 1]), **options),
+        lambda **options: F.nll_loss(engine.ones(2, 2), engine.tensor([0, 1]), **options),
+        lambda **options: F.binary_cross_entropy(engine.ones(2), engine.ones(2), **options),
+    ],
+    ids=["mse", "cross_entropy", "nll", "binary_cross_entropy"],
+)
+def test_an_unknown_reduction_is_refused(loss):
+    with pytest.raises(ValueError, match="reduction must be 'mean', 'sum' or 'none'; got 'max'"):
+        loss(reduction="max")
+
+
+def test_a_net_learns_exclusive_or():
+    engine.manual_seed(0)
+    x = engine.tensor([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
+    y = engine.tensor([0, 1, 1, 0])
+    net = nn.Sequential(nn.Linear(2, 8), nn.Tanh(), nn.Linear(8, 2))
+    optimizer = engine.optim.Adam(net.parameters(), lr=0.05)
+    for _ in range(200):
+        optimizer.zero_grad()
+        F.cross_entropy(net(x), y).backward()
+        optimizer.step()
+    assert net(x).argmax(1).tolist() == [0, 1, 1, 0]

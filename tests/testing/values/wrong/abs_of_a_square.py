@@ -1,0 +1,66 @@
+"""abs by the root of the square fails where its operand is 0."""
+
+import math
+
+EXPECTED = ("edge", "abs(a) at 0.0", "ZeroDivisionError")
+
+
+class Value:
+    def __init__(self, data, parents=()):
+        self.data, self.grad = data, 0.0
+        self.parents = parents
+        self.push = lambda: None
+
+    def lift(self, other):
+        return other if isinstance(other, Value) else Value(other)
+
+    def __add__(self, other):
+        other = self.lift(other)
+        out = Value(self.data + other.data, (self, other))
+
+        def push():
+            self.grad += out.grad
+            other.grad += out.grad
+
+        out.push = push
+        return out
+
+    def __mul__(self, other):
+        other = self.lift(other)
+        out = Value(self.data * other.data, (self, other))
+
+        def push():
+            self.grad += other.data * out.grad
+            other.grad += self.data * out.grad
+
+        out.push = push
+        return out
+
+    __radd__ = __add__
+    __rmul__ = __mul__
+
+    def __abs__(self):
+        out = Value(math.sqrt(self.data * self.data), (self,))
+
+        def push():
+            self.grad += self.data / out.data * out.grad
+
+        out.push = push
+        return out
+
+    def backward(self):
+        order, seen, stack = [], set(), [(self, False)]
+        while stack:
+            v, done = stack.pop()
+            if done:
+                order.append(v)
+            elif v not in seen:
+                seen.add(v)
+                stack.append((v, True))
+                stack.extend((p, False) for p in v.parents)
+        for v in order:
+            if v.parents:
+                v.grad = 0.0
+        self.grad = 1.0
+        for v in reversed(order):
+            v.push()

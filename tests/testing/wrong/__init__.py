@@ -1,0 +1,1 @@
+"""Functions with one mistake each, seen in public and written anew."""
