@@ -2,28 +2,17 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 import tracemalloc
 from pathlib import Path
 from typing import Any
 
 from benchmarks.registry import ENGINE, Result
-from benchmarks.rounds import environment
+from benchmarks.rounds import output
 from benchmarks.scalar import value_class
 
 GROUP = "costs"
 IMPORT = "import time; t = time.perf_counter(); import {}; print(time.perf_counter() - t)"
-
-
-def child(contender: str, *arguments: str) -> float:
-    """The number that a fresh Python prints; ImportError, with its last line, if it fails."""
-    done = subprocess.run(
-        [sys.executable, *arguments], env=environment(contender), capture_output=True, text=True
-    )
-    if done.returncode:
-        raise ImportError((done.stderr.strip().splitlines() or ["it printed nothing"])[-1])
-    return float(done.stdout)
 
 
 def collect(name: str, title: str, unit: str, rounds: int, calls: dict[str, list[str]]) -> Result:
@@ -32,7 +21,7 @@ def collect(name: str, title: str, unit: str, rounds: int, calls: dict[str, list
     for _ in range(rounds):
         for contender, arguments in calls.items():
             try:
-                figure = child(contender, *arguments)
+                figure = float(output([sys.executable, *arguments], contender))
             except ImportError as error:
                 result.missing[contender] = str(error)
             else:

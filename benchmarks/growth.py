@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import math
-import subprocess
 import sys
 import time
 import tracemalloc
@@ -16,7 +15,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 
 from benchmarks.registry import ENGINE
-from benchmarks.rounds import environment
+from benchmarks.rounds import output
 from benchmarks.tensor import two_layers
 
 Step = Callable[[], object]
@@ -107,13 +106,11 @@ def sweep(name: str, contender: str, extent: str) -> Growth:
 
 def measure(name: str, contender: str, extent: str) -> Growth:
     """The same in a fresh Python with the build that the contender names."""
-    done = subprocess.run(
-        [sys.executable, "-m", "benchmarks.growth", name, contender, extent],
-        env=environment(contender), capture_output=True, text=True,
-    )  # fmt: skip
-    if done.returncode:
-        return Growth(name, contender, missing=done.stderr.strip().splitlines()[-1])
-    return Growth(**json.loads(done.stdout))
+    command = [sys.executable, "-m", "benchmarks.growth", name, contender, extent]
+    try:
+        return Growth(**json.loads(output(command, contender)))
+    except ImportError as error:
+        return Growth(name, contender, missing=str(error))
 
 
 def measure_all(extent: str) -> list[Growth]:

@@ -25,6 +25,23 @@ def environment(contender: str, threads: int = 1) -> dict[str, str]:
     return chosen
 
 
+def output(command: list[str], contender: str, **more: str) -> str:
+    """What a child process prints, with a contender's environment.
+
+    Raises ImportError where the child did, and RuntimeError for any other failure.
+    """
+    chosen = {**environment(contender), **more}
+    done = subprocess.run(command, env=chosen, capture_output=True, text=True)
+    if done.returncode:
+        # valgrind's own lines begin with "=="
+        said = [line for line in done.stderr.splitlines() if line and not line.startswith("==")]
+        kind, _, message = (said or ["nothing was said"])[-1].partition(": ")
+        if kind in ("ImportError", "ModuleNotFoundError"):
+            raise ImportError(message)
+        raise RuntimeError(f"{contender}: {' '.join(command)} failed: {kind}: {message}")
+    return done.stdout
+
+
 class Worker:
     """A child process that stays ready to run rounds of one row for one contender."""
 

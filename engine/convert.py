@@ -3,7 +3,6 @@
 from typing import Any
 
 from engine import creation, devices, dtypes
-from engine.function import TensorBase
 from engine.tensors import Operation, Tensor, make, method
 
 
@@ -39,7 +38,7 @@ def to(
     slope is 1; whole numbers have none. Floats are cut off towards 0.
     """
     for x in where:
-        if isinstance(x, TensorBase):
+        if isinstance(x, Tensor):
             dtype = x.dtype
         elif isinstance(x, (str, devices.device)):
             device = x

@@ -6,12 +6,12 @@ Every function takes dtype, device ("cpu") and requires_grad as PyTorch's do.
 
 import warnings
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from engine import builds, devices, dtypes
-from engine.function import TensorBase
+from engine.nodes import TensorBase
 from engine.tensors import Size, Tensor, make, method
 
 Value = builds.module("value").Value
@@ -56,7 +56,7 @@ def tensor(
 
 def new_array(data: Any, wanted: Any, where: str) -> Any:
     """A new array of the data, of the NumPy dtype `wanted` or of its own."""
-    if isinstance(data, TensorBase):
+    if isinstance(data, Tensor):
         data = data._array
     elif isinstance(data, (list, tuple)) or is_sequence(data):
         return array_of_list(list(data), wanted, where)
@@ -89,12 +89,16 @@ def array_of_list(data: list[Any], wanted: Any, where: str) -> Any:
 def kinds_in(data: Iterable[Any], where: str) -> dict[Any, None]:
     """The NumPy dtypes of what stands in nested lists; None where Tensors do."""
     found: dict[Any, None] = {}
-    for kind in dict.fromkeys(map(type, data)):
+    kinds = dict.fromkeys(map(type, data))
+    nested = [issubclass(kind, (list, tuple)) for kind in kinds]
+    if any(nested) and not all(nested):
+        raise TypeError(f"{where}: nested lists need equal depth; got numbers beside lists")
+    for kind in kinds:
         same = (x for x in data if type(x) is kind)
         if issubclass(kind, (list, tuple)):
             for x in same:
                 found |= kinds_in(x, where)
-        elif issubclass(kind, TensorBase):
+        elif issubclass(kind, Tensor):
             found[None] = None
         elif issubclass(kind, np.ndarray):
             found |= {dtypes.of(x.dtype).numpy: None for x in same}
@@ -128,7 +132,7 @@ def plain(data: Any, where: str) -> Any:
     """Nested lists with numbers in the place of Tensors of one element."""
     if isinstance(data, (list, tuple)):
         return [plain(x, where) for x in data]
-    if not isinstance(data, TensorBase):
+    if not isinstance(data, Tensor):
         return data
     if data._array.size != 1:
         raise ValueError(
@@ -325,13 +329,14 @@ def full_like(
     """A Tensor of one number of the shape, and unless dtype is given the dtype, of another."""
     like = like_array(input, device, "full_like")
     wanted = dtypes.to_numpy(dtype) or like.dtype
-    return made(np.full_like(like, new_array(fill_value, wanted, "full_like"), wanted), requires_grad)
+    number = new_array(fill_value, wanted, "full_like")
+    return made(np.full_like(like, number, wanted), requires_grad)
 
 
 def like_array(input: Any, device: Any, where: str) -> Any:
     """The array of the Tensor that a *_like function is given."""
     devices.check(device, where)
-    if not isinstance(input, TensorBase):
+    if not isinstance(input, Tensor):
         raise TypeError(
             f"{where}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}"
         )
@@ -342,7 +347,7 @@ def like_array(input: Any, device: Any, where: str) -> Any:
 
 
 def arange(
-    start: Any,
+    start: Any = None,
     end: Any = None,
     step: Any = 1,
     *,
@@ -355,7 +360,7 @@ def arange(
     int64 if all are whole numbers, otherwise the default dtype.
     """
     devices.check(device, "arange")
-    start, end = (0, start) if end is None else (start, end)
+    start, end = (0, start) if end is None else (0 if start is None else start, end)
     start, end, step = (number(x, "arange") for x in (start, end, step))
     if step == 0:
         raise RuntimeError("arange: step must be nonzero")
@@ -402,7 +407,7 @@ def eye(
 
 def number(x: Any, where: str) -> Any:
     """x as a Python number; a Tensor of one element is taken."""
-    x = x.item() if isinstance(x, (TensorBase, np.generic)) else x
+    x = x.item() if isinstance(x, (Tensor, np.generic)) else x
     if not isinstance(x, (int, float)):
         raise TypeError(f"{where}: needs numbers; got {type(x).__name__}")
     return x
@@ -467,7 +472,7 @@ def constructed(data: tuple[Any, ...], wanted: Any) -> Any:
             f"Tensor: new(): data must be a sequence (got {type(first).__name__}); "
             "engine.tensor(x) makes a 0-dim tensor of a number"
         )
-    if isinstance(first, TensorBase) and first._array.dtype == wanted:
+    if isinstance(first, Tensor) and first._array.dtype == wanted:
         return first._array
     return new_array(first, wanted, "Tensor")
 
@@ -508,7 +513,7 @@ class TensorType:
     isinstance(t, DoubleTensor) asks for the dtype.
     """
 
-    by_name: dict[str, "TensorType"] = {}
+    by_name: ClassVar[dict[str, "TensorType"]] = {}
 
     def __init__(self, dtype: dtypes.dtype):
         self.dtype = dtype

@@ -1,17 +1,41 @@
 """`grad` and `backward`: derivatives of given outputs by given inputs."""
 
 import warnings
-from typing import Any
+from typing import Any, NamedTuple
 
 from engine import graph
-from engine.function import needs_grad, shape_of, zero
 from engine.graph import value
 from engine.habits import Value
+from engine.nodes import attach, needs_grad, shape_of, zero
+
+
+class GradientEdge(NamedTuple):
+    """A place in a graph, output `output_nr` of `node`: stands for a Value or Tensor in grad and
+    backward, and keeps the graph without it."""
+
+    node: Any
+    output_nr: int
 
 
 def as_tuple(x: Any) -> tuple[Any, ...]:
     """x alone, or the items of a sequence."""
-    return tuple(x) if isinstance(x, (tuple, list)) else (x,)
+    return tuple(x) if isinstance(x, (tuple, list)) and not is_edge(x) else (x,)
+
+
+def is_edge(x: Any) -> bool:
+    return isinstance(x, GradientEdge)
+
+
+def differentiated(x: Any) -> tuple[Any, ...]:
+    """The Values or Tensors that grad or backward was given, alone or in a sequence."""
+    return tuple(stand_in(y) if is_edge(y) else y for y in as_tuple(x))
+
+
+def stand_in(edge: GradientEdge) -> Any:
+    """What stands at an edge: the leaf or Value itself, or a Tensor of zeros in the same place."""
+    if hasattr(edge.node, "variable"):
+        return edge.node.variable
+    return attach(zero(edge.node._shapes[edge.output_nr]), edge.node, edge.output_nr)
 
 
 def seeds(
@@ -27,7 +51,7 @@ def seeds(
     pairs = [
         (x, seed(x, g, where))
         for i, (x, g) in enumerate(zip(outputs, given, strict=True))
-        if needs_grad(x) or not constants and refuse_constant(i, where)
+        if needs_grad(x) or (not constants and refuse_constant(i, where))
     ]
     return [x for x, _ in pairs], [g for _, g in pairs]
 
@@ -61,9 +85,9 @@ def backward(
 
     grad_tensors: what each is weighted with; needed for a Tensor of more than one number.
     """
-    tensors = as_tuple(tensors)
+    tensors = differentiated(tensors)
     if inputs is not None:
-        inputs = as_tuple(inputs)
+        inputs = differentiated(inputs)
         if not inputs:
             raise RuntimeError("backward: inputs must not be empty")
     if create_graph:
@@ -88,7 +112,6 @@ def grad(
     retain_graph: bool | None = None,
     create_graph: bool = False,
     allow_unused: bool | None = None,
-    is_grads_batched: bool = False,
     materialize_grads: bool = False,
 ) -> tuple[Any, ...]:
     """The derivatives of the sum of outputs by each input, as a tuple; no `.grad` changes.
@@ -98,7 +121,7 @@ def grad(
     of the graph, for derivatives of derivatives. An input that the outputs do not depend on is a
     RuntimeError, or None with allow_unused, or zeros with materialize_grads.
     """
-    outputs, inputs = as_tuple(outputs), as_tuple(inputs)
+    outputs, inputs = differentiated(outputs), differentiated(inputs)
     if not inputs:
         raise ValueError("grad requires non-empty inputs.")
     for x in inputs:

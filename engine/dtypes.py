@@ -4,7 +4,7 @@ Promotion is PyTorch's: of two kinds (bool, integer, floating) the higher wins; 
 wider; but a number, or a 0-dim tensor beside one with dimensions, never widens within its kind.
 """
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -14,7 +14,7 @@ builtins_bool, builtins_int = bool, int
 class dtype:
     """A kind of number, such as engine.float32; `numpy` is NumPy's name for it."""
 
-    by_numpy: dict[Any, "dtype"] = {}
+    by_numpy: ClassVar[dict[Any, "dtype"]] = {}
 
     def __init__(self, name: str, numpy: Any, short: str = ""):
         self.name = name
@@ -110,5 +110,5 @@ def result_type(a: Any, b: Any) -> dtype:
     arrays = [x._array for x in both if hasattr(x, "_array")]
     numbers = [x for x in both if not hasattr(x, "_array")]
     if not arrays:
-        return of(np.result_type(*(of_number(x) for x in numbers)))
+        return of(highest([of_number(x) for x in numbers]))
     return of(promoted(arrays, numbers))

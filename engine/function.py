@@ -5,166 +5,34 @@ results of the node `ctx`; the walk calls `backward` with one gradient per outpu
 one per input. Inputs and outputs may be Values or Tensors.
 """
 
-import inspect
 import warnings
 from collections.abc import Callable
-from functools import cache, wraps
+from functools import wraps
 from typing import Any
 
 import numpy as np
 
-from engine import builds
-
-value = builds.module("value")
-modes = builds.module("modes")
-state = modes.of_threads()
-Value = value.Value
-
-
-class TensorBase:
-    """The fields of a Tensor that a graph needs: see `engine.tensors`."""
-
-    __slots__ = (
-        "__dict__",
-        "__weakref__",
-        "_array",
-        "_base",
-        "_counter",
-        "_grad",
-        "_grad_fn",
-        "_hooks",
-        "_output_nr",
-        "_requires_grad",
-        "_view",
-    )
-
-
-DIFFERENTIABLE = (Value, TensorBase)
-
-
-def needs_grad(x: Any) -> bool:
-    """Whether x is a Value or Tensor that a gradient is wanted for."""
-    return isinstance(x, DIFFERENTIABLE) and x.requires_grad
-
-
-class Node:
-    """A node of the graph: one call of an operation, with an edge to each of its inputs.
-
-    An edge is a pair (node, output number), None for a constant; a Value, and a leaf Tensor,
-    stands for its own node. `shapes` has one entry per output: (shape, dtype), None for a Value.
-    """
-
-    _edges: tuple[Any, ...] = ()
-    _shapes: list[Any] = []
-    _hooks: Any = None
-    once_differentiable = False
-
-    def name(self) -> str:
-        """The node's name, as PyTorch's: MulBackward0, CubeBackward."""
-        return type(self).__name__
-
-    def differentiate(self, grads: list[Any]) -> tuple[Any, ...]:
-        """The gradients of the inputs, given one per output."""
-        raise NotImplementedError
-
-    def release(self) -> None:
-        """Free what was saved for backward."""
-
-    def argument(self, i: int) -> str:
-        """The name of input i, for errors."""
-        return f"input {i}"
-
-
-class Error(Node):
-    """Stands behind a gradient that cannot be differentiated again; raises when that is tried.
-
-    Its visible edges are those of the Function; the hidden ones lead to what the incoming
-    gradients were made of, so that a walk knows what lies behind it.
-    """
-
-    def __init__(self, message: str, edges: tuple[Any, ...], hidden: tuple[Any, ...] = ()):
-        self.message = message
-        self._edges = edges
-        self.hidden = hidden
-
-    def differentiate(self, grads: list[Any]) -> tuple[Any, ...]:
-        raise RuntimeError(self.message)
-
-
-def edge_of(x: Any) -> Any:
-    """Where the gradient of x goes: (node, output number), or None for a constant."""
-    if not needs_grad(x):
-        return None
-    if isinstance(x, Value):
-        return x, 0
-    node = x.grad_fn
-    return (x, 0) if node is None else (node, x._output_nr)
-
-
-class Saved:
-    """One thing kept for backward: an input, an output by its number, or something between."""
-
-    __slots__ = ("between", "number", "saved", "version")
-
-    def __init__(self, x: Any, number: int | None, between: bool):
-        self.number = number
-        self.between = between
-        self.version = None if x is None or isinstance(x, Value) else x._version
-        self.saved = x if number is None else x.detach()
-
-    def unpack(self, node: "FunctionNode") -> Any:
-        """What was saved, joined to the graph again; an in-place change since is an error."""
-        x = self.saved
-        if self.version is not None and x._version != self.version:
-            raise RuntimeError(stale(node, x, self.version))
-        if self.number is not None:
-            return attach(x.detach(), node, self.number)
-        if self.between and is_floating(x) and state.grad_enabled:
-            cut = Error(CUT.format(node.function_name), node._edges)
-            cut._shapes = [shape_of(x)]
-            return attach(x.detach(), cut, 0)
-        return x
-
-
-CUT = (
-    "{0}: a second derivative through a tensor that forward saved and that is neither an input nor "
-    "an output would be wrong, as its link to the input is lost; save the input and compute it in "
-    "backward, return it as an output too, or, if it is a constant (a mask, noise), keep it as a "
-    "plain attribute of ctx"
+from engine import arguments, checks
+from engine.nodes import (
+    DIFFERENTIABLE,
+    FREED,
+    Node,
+    Saved,
+    TensorBase,
+    Value,
+    as_node,
+    attach,
+    edge_of,
+    is_floating,
+    modes,
+    needs_grad,
+    position,
+    shape_of,
+    state,
+    value,
+    zero,
 )
-ONCE = (
-    "{0}: backward is marked once_differentiable, so its result cannot be differentiated again; "
-    "write it in differentiable operations and drop the mark for second derivatives"
-)
-RAW = (
-    "{0}: backward returned numbers made outside the graph, so its result cannot be differentiated "
-    "again; write it in Values or Tensors, or mark it once_differentiable"
-)
-
-
-FREED = (
-    "{0}: Trying to backward through the graph a second time (or directly access saved tensors "
-    "after they have already been freed). Specify retain_graph=True in the first backward if it is "
-    "meant; the usual cause is a tensor made once outside the loop: make it inside"
-)
-
-
-def stale(node: Node, x: Any, version: int) -> str:
-    """The error for a saved tensor that was changed in place."""
-    return (
-        f"one of the variables needed for gradient computation has been modified by an inplace "
-        f"operation: a {type(x).__name__} of shape {tuple(x.shape)} that {node.name()} saved is at "
-        f"version {x._version}; expected version {version}. Use the out-of-place form, or clone() "
-        "before the change"
-    )
-
-
-def attach(x: Any, node: Node, number: int) -> Any:
-    """Make x, fresh from forward, output `number` of the node."""
-    if isinstance(x, Value):
-        return value.output(x.data, node.name(), node, number)
-    x._grad_fn, x._output_nr, x._requires_grad = node, number, True
-    return x
+from engine.quiet import quiet
 
 
 def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
@@ -252,9 +120,8 @@ class FunctionNode(Node):
         if self.materialize_grads:
             grads = [zero(s) if g is None else g for g, s in zip(grads, self._shapes, strict=True)]
         grads = [Value(g, requires_grad=False) if type(g) is float else g for g in grads]
-        given = self._function.gradient()(self, *grads)
-        given = tuple(given) if isinstance(given, (tuple, list)) else (given,)
-        return self.guarded(self.counted(given), grads)
+        given = checks.counted(self, self._function.gradient()(self, *grads))
+        return checks.guarded(self, given, grads) if state.grad_enabled else given
 
     def apply(self, *grads: Any) -> Any:
         """Call backward by hand: one gradient per output; returns what backward does."""
@@ -262,39 +129,6 @@ class FunctionNode(Node):
         return given[0] if len(given) == 1 else given
 
     __call__ = apply
-
-    def counted(self, given: tuple[Any, ...]) -> tuple[Any, ...]:
-        """One gradient per input; more may follow when they are None."""
-        n = len(self._edges)
-        if len(given) < n or any(g is not None for g in given[n:]):
-            names = ", ".join(self.argument(i) for i in range(n))
-            raise RuntimeError(
-                f"function {self.name()} returned an incorrect number of gradients (expected {n}, "
-                f"got {len(given)}): backward returns one for each input ({names}), None for what "
-                "needs none"
-            )
-        return given[:n]
-
-    def guarded(self, given: tuple[Any, ...], grads: list[Any]) -> tuple[Any, ...]:
-        """Under create_graph, put an Error behind what cannot be differentiated again."""
-        if not state.grad_enabled:
-            return given
-        hidden = tuple(edge for edge in map(edge_of, grads) if edge is not None)
-        return tuple(
-            g if g is None or edge is None else self.guard(g, edge, hidden)
-            for g, edge in zip(given, self._edges, strict=True)
-        )
-
-    def guard(self, g: Any, edge: Any, hidden: tuple[Any, ...]) -> Any:
-        """g itself, or its numbers with an Error behind them."""
-        raw = not isinstance(g, DIFFERENTIABLE)
-        if not raw and not self.once_differentiable:
-            return g
-        text = ONCE if self.once_differentiable else RAW
-        node = Error(text.format(self.function_name), self._edges, hidden)
-        g = as_node(g, isinstance(edge[0], Value)) if raw else g.detach()
-        node._shapes = [shape_of(g)]
-        return attach(g, node, 0)
 
     def finish(self, args: tuple[Any, ...], output: Any, recorded: bool) -> Any:
         """Make what forward returned results of this node, where it is recorded."""
@@ -310,6 +144,8 @@ class FunctionNode(Node):
         self._shapes = [shape_of(x) for x in outputs]
         results = tuple(self.result(i, x, args, recorded) for i, x in enumerate(outputs))
         self._dirty = self._constant = ()
+        for observer in state.observers:
+            observer(results, self, args)
         return results if isinstance(output, tuple) else results[0]
 
     def joined(self, x: Any, args: tuple[Any, ...]) -> Any:
@@ -349,47 +185,7 @@ class FunctionNode(Node):
         self._saved = None if self._saved else ()
 
     def argument(self, i: int) -> str:
-        return argument_name(self._function, i)
-
-
-def position(x: Any, where: tuple[Any, ...]) -> int | None:
-    """The place of the object x among others."""
-    return next((i for i, y in enumerate(where) if y is x), None)
-
-
-def as_node(x: Any, scalar: bool) -> Any:
-    """A number as a constant Value, or a number or an array as a constant Tensor."""
-    return Value(x, requires_grad=False) if scalar else TensorBase.constant(x)
-
-
-def is_floating(x: Any) -> bool:
-    """Whether x can have a gradient."""
-    return isinstance(x, Value) or bool(x.is_floating_point())
-
-
-def shape_of(x: Any) -> Any:
-    """What the gradient of an output must look like: (shape, dtype), or None for a number."""
-    return (x._array.shape, x._array.dtype) if isinstance(x, TensorBase) else None
-
-
-def zero(shape: Any) -> Any:
-    """The gradient of an output that got none."""
-    return Value(0.0, requires_grad=False) if shape is None else TensorBase.zeros(*shape)
-
-
-@cache
-def signature(function: Any) -> inspect.Signature:
-    """The parameters of forward that `apply` fills: without ctx, in the style that has it."""
-    parameters = list(inspect.signature(function.forward).parameters.values())
-    return inspect.Signature(parameters if function.two_step() else parameters[1:])
-
-
-def argument_name(function: Any, i: int) -> str:
-    """The name of argument i of forward."""
-    names = list(signature(function).parameters.values())
-    if i < len(names) and names[i].kind is not inspect.Parameter.VAR_POSITIONAL:
-        return names[i].name
-    return f"{names[-1].name}[{i - len(names) + 1}]" if names else f"input {i}"
+        return arguments.argument_name(self._function, i)
 
 
 class Function:
@@ -484,13 +280,13 @@ class Function:
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
         """Run forward on the arguments and record it; returns what forward does."""
-        args = cls.bound(args, kwargs)
+        args = arguments.bound(cls, args, kwargs)
         ctx = cls.node()
         ctx.needs_input_grad = tuple(map(needs_grad, args))
         recorded = state.grad_enabled and True in ctx.needs_input_grad
         before = modes.set_grad(False)
         try:
-            with np.errstate(all="ignore"):
+            with quiet():
                 output = cls.run(ctx, args)
         finally:
             modes.set_grad(before)
@@ -504,47 +300,3 @@ class Function:
         output = cls.forward(*args)
         cls.setup_context(ctx, args, output)
         return output
-
-    @classmethod
-    def bound(cls, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
-        """The arguments in the order of forward's parameters."""
-        least, most = arity(cls)
-        if kwargs or cls.two_step() or not least <= len(args) <= most:
-            args = bind(cls, args, kwargs)
-        for i, x in enumerate(args):
-            if isinstance(x, (list, tuple, dict)) and hides(x):
-                warnings.warn(
-                    f"{cls.__name__}.apply: the Values or Tensors inside {argument_name(cls, i)} "
-                    "are not seen and get no gradient; pass them as separate arguments",
-                    UserWarning,
-                    stacklevel=3,
-                )
-        return args
-
-
-def bind(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
-    """The arguments in the order of forward's parameters, defaults filled in."""
-    try:
-        call = signature(function).bind(*args, **kwargs)
-    except TypeError as error:
-        hint = "; to pass the items of a tuple write apply(*args)" if len(args) == 1 else ""
-        raise TypeError(f"{function.__name__}.apply: {error}{hint}") from None
-    call.apply_defaults()
-    return call.args
-
-
-@cache
-def arity(function: Any) -> tuple[float, float]:
-    """The least and the largest number of arguments that apply takes without names."""
-    least, most = 0, 0.0
-    for p in signature(function).parameters.values():
-        if p.kind is p.VAR_POSITIONAL:
-            most = float("inf")
-        elif p.kind is not p.VAR_KEYWORD:
-            least, most = least + (p.default is p.empty), most + 1
-    return least, most
-
-
-def hides(x: Any) -> bool:
-    """Whether the list, tuple or dict has something in it that needs a gradient."""
-    return any(map(needs_grad, x.values() if isinstance(x, dict) else x))

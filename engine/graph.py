@@ -7,18 +7,14 @@ finds the nodes clean; `.grad`s are written after the last node.
 """
 
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-import numpy as np
-
-from engine import builds, hooks
-from engine.function import Error, Node, TensorBase, edge_of
-from engine.registry import RULES
-
-value = builds.module("value")
-modes = builds.module("modes")
-Value = value.Value
+from engine import habits, hooks
+from engine.checks import fit
+from engine.nodes import Node, TensorBase, Value, edge_of, modes, value
+from engine.quiet import quiet
+from engine.registry import contributions
 
 Edge = tuple[Any, int]
 
@@ -29,7 +25,7 @@ def edges(node: Any) -> Sequence[Edge | None]:
         return value_edges(node)
     if isinstance(node, TensorBase):
         return ()
-    return (*node._edges, *node.hidden) if isinstance(node, Error) else node._edges
+    return (*node._edges, *node.hidden) if node.hidden else node._edges
 
 
 def value_edges(v: Any) -> Sequence[Edge | None]:
@@ -67,6 +63,14 @@ def topological(roots: Iterable[Edge]) -> list[Any]:
     return order
 
 
+_running = threading.local()
+
+
+def current_walk() -> Any:
+    """The walk that runs in this thread, the innermost of several, or None."""
+    return getattr(_running, "walk", None)
+
+
 class Walk:
     """One walk back: from roots with their gradients to the leaves, or to the inputs asked for."""
 
@@ -77,6 +81,7 @@ class Walk:
         self.flight: dict[int, dict[int, Any]] = {}
         self.arrived: list[tuple[Any, Any]] = []  # (leaf, inner Value or retaining tensor; its g)
         self.captured: dict[tuple[int, int], Any] = {}
+        self.callbacks: dict[Any, Callable[[], None]] = {}  # run at the end, by what asked for it
         self.wanted = None if inputs is None else {(id(node), i) for node, i in inputs}
         self.needed = self.reaching({id(node) for node, _ in inputs or ()})
 
@@ -104,15 +109,19 @@ class Walk:
 
     def run(self) -> None:
         """Visit each node that a gradient reaches once, children before parents; leaves last."""
-        before = modes.set_grad(self.create_graph)
+        before, outer = modes.set_grad(self.create_graph), current_walk()
+        _running.walk = self
         try:
-            with np.errstate(all="ignore"):
+            with quiet():
                 for node in reversed(self.order):
                     arrived = self.flight.pop(id(node), None)
                     if arrived is not None:
                         self.visit(node, arrived)
                 self.arrived = [(x, self.at_leaf(x, g)) for x, g in self.arrived]
+                for call in self.callbacks.values():
+                    call()
         finally:
+            _running.walk = outer
             modes.set_grad(before)
 
     def visit(self, node: Any, arrived: dict[int, Any]) -> None:
@@ -182,128 +191,11 @@ def value_contributions(v: Any, g: Any, create_graph: bool) -> list[tuple[Edge, 
     if extra is not None and extra.ctx is not None:
         return [((extra.ctx, extra.index), g)]
     if create_graph:
-        return differentiable_contributions(v, g)
+        return contributions(v, g)
     if extra is not None and extra.push is not None:
-        return pushed(v, g, extra)
+        return habits.pushed(v, g)
     pairs = [(v._a, v._slope_a), (v._b, v._slope_b), *(extra.more if extra else ())]
     return [((p, 0), value.contribution(v, g, slope)) for p, slope in pairs if p is not None]
-
-
-def pushed(v: Any, g: float, extra: Any) -> list[tuple[Edge, Any]]:
-    """What the user's own `_backward` adds to the parents' `.grad`, which speaks for it: they
-    start from 0.0 and are put back."""
-    if extra.push is False:
-        raise RuntimeError(
-            f"backward: the node {extra.op!r} was made with parents and no slopes; set its "
-            "_backward to the function that adds to its parents' .grad, or give slopes"
-        )
-    parents = [p for p in dict.fromkeys((v._a, v._b, *(p for p, _ in extra.more))) if p is not None]
-    before = [(x, x._grad, x._has_grad) for x in (v, *parents)]
-    try:
-        v.grad = g
-        for p in parents:
-            p.grad = 0.0
-        extra.push()
-        return [((p, 0), p._grad) for p in parents]
-    finally:
-        for x, grad, has_grad in before:
-            x._grad, x._has_grad = grad, has_grad
-
-
-def differentiable_contributions(v: Any, g: Any) -> list[tuple[Edge, Any]]:
-    """The same for derivatives of derivatives: the rule's slopes again, on Values."""
-    op = value.op_of(v)
-    if op not in RULES or v._extra != op and v._extra.push is not None:
-        raise RuntimeError(
-            f"create_graph: the node {op!r} was made by hand, with slopes that are numbers or a "
-            "_backward of its own; use operations of engine or a Function for second derivatives"
-        )
-    rule = RULES[op]
-    parents = (v._a, v._b)[: rule.arity]
-    numbers = (v._slope_a, v._slope_b)
-    operands = [n if p is None else p for p, n in zip(parents, numbers, strict=False)]
-    slopes = rule.slopes(*operands, v)
-    out = []
-    for p, stored, slope in zip(parents, numbers, slopes, strict=False):
-        if p is not None:
-            unchanged(stored, slope, v, p)
-            skip = stored == 0.0 and rule.selection
-            out.append(((p, 0), g * 0.0 if skip else g * slope))
-    return out
-
-
-def unchanged(stored: float, slope: Any, v: Any, p: Any) -> None:
-    """Check that the slope, worked out again, is bit for bit that of the forward pass."""
-    now = float(slope.data if isinstance(slope, Value) else slope)
-    if repr(now) != repr(stored):
-        raise RuntimeError(
-            f"create_graph: the .data of an operand of {value.op_of(v)!r} was changed after it was "
-            f"used (its slope by {p!r} was {stored}, it is {now} now); compute the graph again"
-        )
-
-
-def fit(g: Any, edge: Edge, node: Node, i: int, create_graph: bool) -> Any:
-    """The gradient that a node returned for its input i, in the input's own kind, shape and
-    dtype: what broadcasting spread is summed, here and nowhere else."""
-    target, output = edge
-    if isinstance(target, Value):
-        return fit_number(g, node, i, create_graph)
-    shape, dtype = (
-        (target._array.shape, target._array.dtype)
-        if isinstance(target, TensorBase)
-        else target._shapes[output]
-    )
-    if not isinstance(g, TensorBase):
-        g = fit_array(g, shape, node, i)
-    if g._array.shape != shape:
-        if not sums_to(g._array.shape, shape):
-            raise RuntimeError(wrong_shape(g._array.shape, shape, node, i))
-        g = g.sum_to_size(shape)
-    return g if g._array.dtype == dtype else g.to(dtype)
-
-
-def fit_number(g: Any, node: Node, i: int, create_graph: bool) -> Any:
-    """The gradient of a Value: a float, or a Value where derivatives of it are wanted."""
-    if isinstance(g, TensorBase):
-        if g._array.shape != ():
-            raise RuntimeError(wrong_shape(g._array.shape, (), node, i))
-        return g.as_value() if create_graph else float(g._array)
-    if isinstance(g, Value):
-        return g if create_graph else g.data
-    if not value.is_number(g) and not (isinstance(g, np.ndarray) and g.shape == ()):
-        raise TypeError(
-            f"{node.name()}: the gradient of {node.argument(i)} needs to be a Value or a number; "
-            f"got {type(g).__name__}{getattr(g, 'shape', '')}"
-        )
-    return Value(g, requires_grad=False) if create_graph else float(g)
-
-
-def fit_array(g: Any, shape: tuple[int, ...], node: Node, i: int) -> Any:
-    """The gradient of a Tensor that came as an array, or as a number for shape ()."""
-    if isinstance(g, Value):
-        return g.as_tensor()
-    if isinstance(g, np.ndarray) or (value.is_number(g) and shape == ()):
-        return TensorBase.constant(np.asarray(g))
-    raise TypeError(
-        f"{node.name()}: the gradient of {node.argument(i)} needs to be a Tensor or an array of "
-        f"shape {shape}; got {g!r}, a {type(g).__name__}"
-    )
-
-
-def sums_to(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:
-    """Whether `target` broadcasts to `shape`, so that a gradient can be summed to it."""
-    tail = shape[len(shape) - len(target) :]
-    return len(shape) >= len(target) and all(
-        t in (n, 1) for n, t in zip(tail, target, strict=True)
-    )
-
-
-def wrong_shape(got: tuple[int, ...], needed: tuple[int, ...], node: Node, i: int) -> str:
-    return (
-        f"Function {node.name()} returned an invalid gradient at index {i} - got {got} but "
-        f"expected shape compatible with {needed}: backward needs to return for "
-        f"{node.argument(i)} a gradient of that input's shape"
-    )
 
 
 # Two threads may add to the gradient of one leaf.
@@ -352,6 +244,11 @@ def gradients_of(
     return [Value(g, requires_grad=False) if type(g) is float else g for g in found]
 
 
+def kind_of_walk() -> Any:
+    """Walk, or what an observer of this thread (anomaly detection) has in its place."""
+    return next((o.walk for o in modes.of_threads().observers if hasattr(o, "walk")), Walk)
+
+
 def walked(
     roots: Sequence[Any],
     gradients: Sequence[Any],
@@ -363,7 +260,7 @@ def walked(
     starts = [edge_of(x) for x in roots]
     ends = None if inputs is None else [edge_of(x) for x in inputs]
     retain = create_graph if retain_graph is None else retain_graph
-    walk = Walk(starts, ends, retain, create_graph)
+    walk = kind_of_walk()(starts, ends, retain, create_graph)
     for start, g in zip(starts, gradients, strict=True):
         walk.add(start, g)
     walk.run()

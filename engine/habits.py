@@ -131,6 +131,28 @@ def by_hand(v: Any, parents: Any, slopes: Any) -> None:
     value.adopt(v, extra)
 
 
+def pushed(v: Any, g: float) -> list[tuple[Any, float]]:
+    """What the user's own `_backward` adds to the parents' `.grad`, which speaks for it: they
+    start from 0.0 and are put back."""
+    extra = v._extra
+    if extra.push is False:
+        raise RuntimeError(
+            f"backward: the node {extra.op!r} was made with parents and no slopes; set its "
+            "_backward to the function that adds to its parents' .grad, or give slopes"
+        )
+    parents = [p for p in dict.fromkeys((v._a, v._b, *(p for p, _ in extra.more))) if p is not None]
+    before = [(x, x._grad, x._has_grad) for x in (v, *parents)]
+    try:
+        v.grad = g
+        for p in parents:
+            p.grad = 0.0
+        extra.push()
+        return [((p, 0), p._grad) for p in parents]
+    finally:
+        for x, grad, has_grad in before:
+            x._grad, x._has_grad = grad, has_grad
+
+
 def saved(v: Any) -> tuple[Any, ...]:
     """What a pickle or a copy of a leaf holds; a result of operations has a graph, and none."""
     if not v.is_leaf:

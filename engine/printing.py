@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from engine import dtypes
-from engine.function import TensorBase
+from engine.nodes import TensorBase
 from engine.tensors import Tensor
 
 
@@ -143,7 +143,7 @@ def said(t: Any) -> list[str]:
     if not t._array.size and t._array.ndim != 1:
         out.append(f"size={tuple(t.shape)}")
     usual = (dtypes.get_default_dtype(), dtypes.int64, dtypes.bool)
-    if t.dtype not in usual or not t._array.size and t.dtype is not usual[0]:
+    if t.dtype not in usual or (not t._array.size and t.dtype is not usual[0]):
         out.append(f"dtype={t.dtype}")
     out.extend(text for text in (remark(t) for remark in remarks) if text)
     return out + in_graph(t)

@@ -10,7 +10,6 @@ import numpy as np
 
 from engine import devices, dtypes, views
 from engine.creation import floating, like_array, made, shape_of, whole, zeros_like
-from engine.function import TensorBase
 from engine.tensors import Operation, Tensor, make, method, state
 
 
@@ -223,8 +222,8 @@ def normal(
     mean, std: numbers with a size, or Tensors, which broadcast; no gradient goes to them.
     """
     devices.check(device, "normal")
-    known = [x.detach() for x in (mean, std) if isinstance(x, TensorBase)]
-    mean, std = (x.detach() if isinstance(x, TensorBase) else x for x in (mean, std))
+    known = [x.detach() for x in (mean, std) if isinstance(x, Tensor)]
+    mean, std = (x.detach() if isinstance(x, Tensor) else x for x in (mean, std))
     refuse_negative(std, "normal")
     if not known and size is None:
         raise TypeError("normal: numbers for mean and std need a size; got none")
@@ -249,7 +248,7 @@ def bernoulli(
     The result has input's dtype and stands outside the graph.
     """
     chance = input._array if p is None else np.full(input._array.shape, p)
-    if chance.size and not (0 <= chance.min() and chance.max() <= 1):
+    if chance.size and not (chance.min() >= 0 and chance.max() <= 1):
         raise RuntimeError("bernoulli: Expected p_in >= 0 && p_in <= 1: probabilities from 0 to 1")
     hit = source(generator, "bernoulli").random(chance.shape) < chance
     return make(np.asarray(hit).astype(input._array.dtype))

@@ -108,6 +108,39 @@ def register(new: Rule) -> None:
         plug_in(new)
 
 
+def contributions(v: Any, g: Any) -> list[tuple[Any, Any]]:
+    """What v with gradient g hands to its parents, differentiably: its rule's slopes are called
+    again, on Values. Pairs of an edge and a Value."""
+    op = value.op_of(v)
+    if op not in RULES or v._extra != op and v._extra.push is not None:
+        raise RuntimeError(
+            f"create_graph: the node {op!r} was made by hand, with slopes that are numbers or a "
+            "_backward of its own; use operations of engine or a Function for second derivatives"
+        )
+    rule = RULES[op]
+    parents = (v._a, v._b)[: rule.arity]
+    numbers = (v._slope_a, v._slope_b)
+    operands = [n if p is None else p for p, n in zip(parents, numbers, strict=False)]
+    slopes = rule.slopes(*operands, v)
+    out = []
+    for p, stored, slope in zip(parents, numbers, slopes, strict=False):
+        if p is not None:
+            unchanged(stored, slope, v, p)
+            skip = stored == 0.0 and rule.selection
+            out.append(((p, 0), g * 0.0 if skip else g * slope))
+    return out
+
+
+def unchanged(stored: float, slope: Any, v: Any, p: Any) -> None:
+    """Check that the slope, worked out again, is bit for bit that of the forward pass."""
+    now = float(slope.data if isinstance(slope, Value) else slope)
+    if repr(now) != repr(stored):
+        raise RuntimeError(
+            f"create_graph: the .data of an operand of {value.op_of(v)!r} was changed after it was "
+            f"used (its slope by {p!r} was {stored}, it is {now} now); compute the graph again"
+        )
+
+
 # What `elementary` calls otherwise than the rules do.
 SYNONYMS = {"divide": "div", "power": "pow", "fabs": "abs"}
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from engine.function import TensorBase
+from engine.nodes import TensorBase
 from engine.tensors import Tensor, make
 
 

@@ -13,15 +13,16 @@ from typing import Any
 
 import numpy as np
 
-from engine import builds, differentiation, dtypes, elementary, function, hooks, views
-from engine.function import Function, Node, Saved, TensorBase, edge_of, needs_grad
+from engine import builds, differentiation, dtypes, elementary, function, hooks, nodes, views
+from engine.function import Function
+from engine.nodes import Node, Saved, TensorBase, edge_of, needs_grad
 from engine.quiet import quiet
 from engine.registry import RULES, SYNONYMS, Rule, on_rule
 
 value = builds.module("value")
 Value = value.Value
 kernels = builds.module("kernels")
-state = function.state
+state = nodes.state
 
 # Rules that have a batched kernel, forward and backward, which is used where no graph is made.
 FORWARD = {"relu": kernels.relu_forward}
@@ -74,7 +75,7 @@ class RuleNode(Node):
 
     def differentiate(self, grads: list[Any]) -> tuple[Any, ...]:
         if self.saved is None:
-            raise RuntimeError(function.FREED.format(self.name()))
+            raise RuntimeError(nodes.FREED.format(self.name()))
         operands = [x.unpack(self) if isinstance(x, Saved) else x for x in self.saved]
         if not state.grad_enabled:
             if self.rule.name in BACKWARD:

@@ -9,10 +9,10 @@ next looked at; after one of a view, the base becomes the result of a `CopySlice
 from collections.abc import Callable
 from typing import Any
 
-from engine import function
-from engine.function import Node, edge_of
+from engine import nodes
+from engine.nodes import Node, edge_of
 
-state = function.state
+state = nodes.state
 
 # Why a change in place of a view would give wrong gradients.
 MULTI = (
@@ -94,11 +94,11 @@ def grad_fn(view: Any) -> Any:
     if how.refusal:
         raise RuntimeError(refused(view, "its base or another view of its base has been"))
     old = view._grad_fn
-    before = function.modes.set_grad(True)
+    before = nodes.modes.set_grad(True)
     try:
         again = how.replay(view._base)
     finally:
-        function.modes.set_grad(before)
+        nodes.modes.set_grad(before)
     view._grad_fn, view._output_nr, view._requires_grad = again._grad_fn, again._output_nr, True
     how.version = view._counter[0]
     keep_retained(view, old)
@@ -167,8 +167,8 @@ class CopySlices(Node):
     """The node of a base after a change in place of one of its views by another node.
 
     The gradient of the part under the view goes to that node; what the node gives back for the
-    view takes the place of the part, and the whole goes to the base as it was before. Freed, it
-    lets go of the node, which other nodes may still lead to.
+    view takes the place of the part, and the whole goes to the base as it was before. A hidden
+    edge keeps the order: what the node saved may lead a second derivative to it directly.
     """
 
     def __init__(self, view: Any, node: Node, i: int):
@@ -181,6 +181,7 @@ class CopySlices(Node):
         self.place = place_of(view, node._edges)
         others = [edge for j, edge in enumerate(node._edges) if j != self.place]
         self._edges = (edge_of(base), *others)
+        self.hidden = ((node, i),)
         if len(node._shapes) > 1:
             raise RuntimeError(
                 f"{node.name()}: if your Function modifies inplace an input that is a view of "
@@ -190,7 +191,7 @@ class CopySlices(Node):
 
     def differentiate(self, grads: list[Any]) -> tuple[Any, ...]:
         if self.node is None:
-            raise RuntimeError(function.FREED.format(self.name()))
+            raise RuntimeError(nodes.FREED.format(self.name()))
         whole = grads[0]._laid_out(self.order)
         part = self.view.replay(whole)
         given = list(self.node.differentiate([part.clone()]))
@@ -199,7 +200,7 @@ class CopySlices(Node):
         return (whole, *given)
 
     def release(self) -> None:
-        self.node = None
+        self.node, self.hidden = None, ()
 
     def argument(self, i: int) -> str:
         """The base stands first, in the place of the view."""

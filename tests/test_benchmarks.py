@@ -153,7 +153,7 @@ def test_a_sweep_in_a_process_of_its_own_brings_its_figures_back():
 
 
 def test_memory_grows_in_proportion_to_the_nodes():
-    few, many = (growth.peak(growth.nodes(count)) for count in (50_000, 500_000))
+    few, many = (growth.peak(growth.nodes(count)) for count in (30_000, 300_000))
     assert 8 < many / few < 12
 
 

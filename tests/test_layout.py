@@ -21,7 +21,8 @@ FAST = ROOT.parent / "engine_fast"
 # and nothing here imports it.
 LINE = (
     "nocython interpreter elementary rules special modes value builds habits registry kernels "
-    "function hooks graph differentiation dtypes quiet views tensors devices creation convert ops"
+    "quiet nodes arguments checks function hooks graph differentiation dtypes views tensors "
+    "devices creation convert ops"
 )
 ORDER = LINE.split()
 # What a person reads in an afternoon: from elementary to graph, without kernels and builds.

@@ -91,7 +91,7 @@ IMPORTS = [
     "from torch.nn import functional as F, Module",
     "from torch.autograd import Variable, Function, gradcheck, grad",
     "from torch.autograd.function import once_differentiable",
-    "from torch.utils.data import DataLoader",
+    "import torch.utils.data",
     "from torch import *; randn(2)",
     "from micrograd import engine, nn; engine.Value, nn.MLP",
     "import micrograd.engine; micrograd.engine.Value",

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from engine.arguments import argument_name
 from engine.autograd.jacobians import Point, size_of
-from engine.function import Function, argument_name
+from engine.function import Function
 from engine.habits import Value
 
 

@@ -11,9 +11,9 @@ from typing import Any
 
 from engine.creation import ones_like, zeros_like
 from engine.differentiation import grad
-from engine.function import DIFFERENTIABLE, needs_grad, state
 from engine.grad_mode import enable_grad, set_grad_enabled
 from engine.habits import Value
+from engine.nodes import DIFFERENTIABLE, needs_grad, state
 from engine.ops.join import stack
 from engine.tensors import Tensor
 

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from engine.autograd.causes import Mismatch, described
+from engine.autograd.jacobians import Point, numbers, of_floats, shape_of, size_of
 from engine.differentiation import as_tuple, grad
-from engine.autograd.jacobians import DIFFERENTIABLE, Point, numbers, of_floats, shape_of, size_of
-from engine.function import FunctionNode, modes, needs_grad, zero
-from engine.function import shape_of as shape_and_dtype
+from engine.function import FunctionNode
 from engine.habits import Value
+from engine.nodes import DIFFERENTIABLE, modes, needs_grad, zero
 from engine.quiet import quiet
 from engine.tensors import Operation, make
 
@@ -152,7 +152,8 @@ class Check:
                 pulled, again = (self.point.pulled_back(i, u) for _ in range(2))
                 for k, j in enumerate(self.point.wanted):
                     self.same(pulled[k], again[k])
-                    self.compare_fast(i, j, (pulled[k] @ vs[j], steps[j][i] @ u), u.sum() * vs[j].sum())
+                    pair = (pulled[k] @ vs[j], steps[j][i] @ u)
+                    self.compare_fast(i, j, pair, u.sum() * vs[j].sum())
 
     def compare_fast(self, i: int, j: int, pair: tuple[float, float], factor: float) -> None:
         """Refuse projections that differ; the message shows the whole Jacobians if it can."""
@@ -162,8 +163,8 @@ class Check:
         self.compare(i, j, self.point.analytical(i)[k], self.point.numerical(j, self.eps)[i])
         raise GradcheckError(
             f"Jacobian mismatch for output {i} with respect to input {j} in fast mode: numerical "
-            f"{pair[1]:.9g}, analytical {pair[0]:.9g} along a random direction; entry by entry they "
-            "agree within atol and rtol: use fast_mode=False, or larger tolerances"
+            f"{pair[1]:.9g}, analytical {pair[0]:.9g} along a random direction; entry by entry "
+            "they agree within atol and rtol: use fast_mode=False, or larger tolerances"
         )
 
     def without_graph(self) -> None:
@@ -253,11 +254,9 @@ def check_undefined(outputs: Sequence[Any]) -> None:
     nodes = {id(node): node for node in (o.grad_fn for o in outputs) if is_custom(node)}
     for node in nodes.values():
         zeros = [zero(shape) for shape in node._shapes]
-        trials = [[None] * len(zeros)]
-        if len(zeros) > 1:
-            trials += [[None if k == i else z for k, z in enumerate(zeros)] for i in range(len(zeros))]
-        for grads in trials:
-            undefined(node, grads)
+        undefined(node, [None] * len(zeros))
+        for i in range(len(zeros) if len(zeros) > 1 else 0):
+            undefined(node, [None if k == i else z for k, z in enumerate(zeros)])
 
 
 def is_custom(node: Any) -> bool:
@@ -360,7 +359,11 @@ def random_gradient(rng: Any, output: Any, non_contiguous: bool) -> Any:
 
 
 def get_numerical_jacobian(
-    fn: Callable[..., Any], inputs: Any, target: Any = None, eps: float = 1e-3, grad_out: float = 1.0
+    fn: Callable[..., Any],
+    inputs: Any,
+    target: Any = None,
+    eps: float = 1e-3,
+    grad_out: float = 1.0,
 ) -> Any:
     """The Jacobians of fn(inputs)'s first output, for old programs; use functional.jacobian."""
     old_name("get_numerical_jacobian", grad_out)

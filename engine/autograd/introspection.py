@@ -6,9 +6,10 @@ from functools import cache, cached_property
 from typing import Any
 
 from engine import habits, hooks
-from engine.function import FunctionNode, Node, TensorBase
+from engine.function import FunctionNode
 from engine.graph import value
 from engine.habits import Value
+from engine.nodes import Node, TensorBase
 from engine.registry import RULES
 from engine.tensors import node_class
 
@@ -36,7 +37,10 @@ class ValueNode(ViewOfNode):
     @property
     def _edges(self) -> Any:  # type: ignore[override]
         v = self.variable
-        return tuple((p, 0) for p, _ in habits.links(v))
+        op = value.op_of(v)
+        if op not in RULES or v._extra != op:
+            return tuple((p, 0) for p, _ in habits.links(v))
+        return tuple(p and (p, 0) for p in (v._a, v._b)[: RULES[op].arity])
 
 
 @cache

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from engine.differentiation import as_tuple, grad
-from engine.function import DIFFERENTIABLE, is_floating
 from engine.habits import Value
+from engine.nodes import DIFFERENTIABLE, is_floating
 from engine.quiet import quiet
 from engine.tensors import make
 
@@ -117,10 +117,9 @@ class Point:
     def analytical(self, i: int) -> list[Any]:
         """The Jacobian of output i by each wanted input, by backward."""
         columns = [self.pulled_back(i, unit) for unit in np.eye(size_of(self.outputs[i]))]
-        return [
-            np.array([column[k] for column in columns]).reshape(-1, size_of(self.inputs[j])).T
-            for k, j in enumerate(self.wanted)
-        ]
+        by_input = [np.array([c[k] for c in columns]) for k in range(len(self.wanted))]
+        sizes = [size_of(self.inputs[j]) for j in self.wanted]
+        return [a.reshape(len(columns), n).T for a, n in zip(by_input, sizes, strict=True)]
 
 
 def gradient_like(output: Any, weights: Any) -> Any:

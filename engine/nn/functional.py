@@ -12,6 +12,7 @@ from typing import Any
 
 import engine
 from engine.function import Function
+from engine.ops.linear import linear as linear
 from engine.ops.losses import CrossEntropy, NllLoss
 from engine.tensors import Tensor
 
@@ -80,12 +81,6 @@ def _implicit_dim(name: str, input: Tensor) -> int:
 
 
 # Layers
-
-
-def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """input @ weight.T + bias: shape (*, in) to (*, out), weight (out, in), bias (out,)."""
-    output = input @ weight.t()
-    return output if bias is None else output + bias
 
 
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:

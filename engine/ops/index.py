@@ -4,6 +4,7 @@ An index of integers, slices, Ellipsis and None gives a view; lists, integer ten
 (bool tensors) give a copy. Elements that are taken more than once get the sum of the gradients.
 """
 
+import math
 import operator
 from collections.abc import Sequence
 from typing import Any
@@ -20,9 +21,11 @@ from engine.ops.shape import (
     Select,
     Slice,
     along,
+    as_array,
     as_operand,
     copy_,
     fill_,
+    filling,
     unsqueeze,
 )
 from engine.tensors import Operation, Tensor, make, method
@@ -188,7 +191,7 @@ def put(array: Any, index: tuple[Any, ...], values: Any, accumulate: bool) -> No
             np.add.at(array, index, values)
     except IndexError as error:
         raise IndexError(str(error).replace("axis", "dimension")) from None
-    except ValueError:
+    except (TypeError, ValueError):
         raise RuntimeError(
             f"shape mismatch: value tensor of shape {list(np.shape(values))} cannot be broadcast "
             f"to indexing result of shape {list(array[index].shape)}"
@@ -224,22 +227,35 @@ class IndexPut(InPlace):
     @staticmethod
     def forward(ctx: Any, x: Tensor, values: Any, index: Any, accumulate: bool) -> Tensor:
         ctx.index, ctx.accumulate = index, accumulate
-        put(x._array, index, getattr(values, "_array", values), accumulate)
+        put(x._array, index, as_array(values), accumulate)
         ctx.mark_dirty(x)
         return x
 
     @staticmethod
     def backward(ctx: Any, g: Tensor) -> Any:
         old = g if ctx.accumulate else IndexPut.apply(g.clone(), 0.0, ctx.index, False)
-        new = Index.apply(g, ctx.index) if ctx.needs_input_grad[1] else None
-        return old, new, None, None
+        if not ctx.needs_input_grad[1]:
+            return old, None, None, None
+        new = Index.apply(g, ctx.index)
+        return old, new if ctx.accumulate else staying(new, ctx.index, g._array.shape), None, None
+
+
+def staying(new: Tensor, index: tuple[Any, ...], shape: tuple[int, ...]) -> Tensor:
+    """The gradients of values assigned to these places, 0 for those that a later one replaced."""
+    if all(is_mask(x) or isinstance(x, slice) for x in index):
+        return new
+    places = np.arange(math.prod(shape)).reshape(shape)[index].ravel()
+    last = np.zeros(math.prod(shape), int)
+    last[places] = np.arange(places.size)
+    stays = last[places] == np.arange(places.size)
+    return new if stays.all() else new * make(stays.reshape(new._array.shape))
 
 
 def setitem(input: Tensor, index: Any, value: Any) -> None:
     """input[index] = value, in place; value is a number, a Value, or a tensor that broadcasts.
 
-    Where a place occurs twice the last value stays, and the gradient of each value is that of its
-    place. Sizes of 1 in front of the value's shape do not matter.
+    Where a place occurs twice the last value stays, and gets the gradient. Sizes of 1 in front of
+    the value's shape do not matter.
     """
     basic, advanced = separated(index, input._array.shape)
     target = input if trivial(basic) else Slice.apply(input, basic)
@@ -255,13 +271,8 @@ def setitem(input: Tensor, index: Any, value: Any) -> None:
 def assigned(x: Any, target: Tensor, same_dtype: bool) -> Any:
     """What is assigned, as a number or a tensor without more dimensions than it needs."""
     x = as_operand(x, target)
-    if not isinstance(x, Tensor):
-        if not isinstance(x, (int, float, np.number, np.bool_)):
-            raise TypeError(
-                f"can't assign a {type(x).__name__} to a tensor: make a tensor of it with "
-                "engine.tensor(...)"
-            )
-        return x
+    if not isinstance(x, Tensor) or not x.ndim:
+        return filling("setitem", x, target)
     if same_dtype:
         check_dtype("Index put", target, x)
     extra = next((i for i, n in enumerate(x._array.shape) if n != 1), x.ndim)
@@ -387,11 +398,10 @@ def spread(
     d = axis(dim, input.ndim)
     target, index = rows(input), rows(index)
     places = coordinates(name, target, d, index)
-    src = as_operand(src, input)
-    if isinstance(src, Tensor) and src.ndim:
+    if isinstance(src, Tensor) and (src.ndim or index.ndim > 1):
         src = covering(name, src, input, index)
-    elif isinstance(src, Tensor):
-        check_dtype(name, input, src)
+    else:
+        src = filling(name, src, input)
     kind.apply(target, src, places, accumulate)
     return input
 
@@ -415,8 +425,8 @@ def scatter_(
     """For each element of index put that of src, or a number, at that place along dim, in place.
 
     For dim 0 of 2: input[index[i, j], j] = src[i, j]. index: integers from 0 up, no larger than
-    src, and than input but along dim; where a place occurs twice one of the values stays.
-    reduce: "add" adds instead.
+    src, and than input but along dim; where a place occurs twice the last value stays, and gets
+    the gradient. reduce: "add" adds instead.
     """
     if reduce not in (None, "add"):
         raise RuntimeError(f'scatter_: reduce needs to be None or "add"; got {reduce!r}')
@@ -457,7 +467,8 @@ def row_index(name: str, x: Tensor, dim: int, index: Tensor) -> tuple[Any, ...]:
     """The array index that takes these places of dimension dim."""
     if index.ndim > 1:
         raise IndexError(f"{name}(): Index is supposed to be a vector; got {index.ndim} dimensions")
-    check_places(name, index, rows(x)._array.shape[dim], dim, IndexError)
+    kind = RuntimeError if name == "index_add_" else IndexError
+    check_places(name, index, rows(x)._array.shape[dim], dim, kind)
     return along(dim, index._array.reshape(-1))
 
 
@@ -465,6 +476,10 @@ def row_index(name: str, x: Tensor, dim: int, index: Tensor) -> tuple[Any, ...]:
 def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
     """The places of dimension dim that index, a row of integers from 0 up, names, in its order."""
     d = axis(dim, input.ndim)
+    if not input.ndim and index.numel() != 1:
+        raise RuntimeError(
+            f"index_select(): Index to scalar can have only 1 value, got {index.numel()} value(s)"
+        )
     out = IndexSelect.apply(rows(input), row_index("index_select", input, d, index))
     return out if input.ndim else out.reshape(())  # type: ignore[no-any-return]
 
@@ -551,22 +566,11 @@ def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor
     return index_copy_(input.clone(), dim, index, source)
 
 
-def one_number(name: str, x: Any, input: Tensor) -> Any:
-    """x as a number or a 0-d tensor."""
-    x = as_operand(x, input)
-    if isinstance(x, Tensor) and x.ndim:
-        raise RuntimeError(
-            f"{name} only supports a 0-dimensional value tensor, but got tensor with {x.ndim} "
-            "dimension(s)."
-        )
-    return x
-
-
 @method
 def index_fill_(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     """Set the places of dimension dim that index names to one number, in place."""
     d = axis(dim, input.ndim)
-    value = one_number("index_fill_", value, input)
+    value = filling("index_fill_", value, input)
     IndexFill.apply(rows(input), value, row_index("index_fill_", input, d, index), False)
     return input
 
@@ -611,7 +615,7 @@ def mask_index(name: str, mask: Tensor, shape: tuple[int, ...]) -> tuple[Any, ..
 def masked_fill_(input: Tensor, mask: Tensor, value: Any) -> Tensor:
     """Set the elements where the mask holds to one number, in place; a Value or a 0-d tensor gets
     the sum of their gradients."""
-    value = one_number("masked_fill_", value, input)
+    value = filling("masked_fill_", value, input)
     index = mask_index("masked_fill_", mask, input._array.shape)
     return MaskedFill.apply(input, value, index, False)  # type: ignore[no-any-return]
 
@@ -685,7 +689,7 @@ class Where(Operation):
     def forward(ctx: Any, condition: Tensor, a: Any, b: Any) -> Tensor:
         ctx.condition = condition
         wanted = common_dtype(a, b)
-        both = [np.asarray(getattr(x, "_array", x), wanted) for x in (a, b)]
+        both = [np.asarray(as_array(x), wanted) for x in (a, b)]
         return make(np.asarray(np.where(condition._array, *both)))
 
     @staticmethod

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from engine import dtypes
 from engine.ops import scalars
 from engine.ops.dims import Sizes, axis
 from engine.ops.scalars import Value
@@ -19,7 +20,9 @@ class Cat(Operation):
     @staticmethod
     def forward(ctx: Any, dim: int, *tensors: Tensor) -> Tensor:
         ctx.dim, ctx.lengths = dim, [t._array.shape[dim] for t in tensors]
-        return make(np.concatenate([t._array for t in tensors], dim))
+        arrays = [t._array for t in tensors]
+        wanted = dtypes.promoted(arrays, [])
+        return make(np.concatenate(arrays, dim, dtype=wanted, casting="unsafe"))
 
     @staticmethod
     def backward(ctx: Any, g: Tensor) -> Any:
@@ -44,6 +47,13 @@ def listed(tensors: Any, where: str) -> list[Tensor]:
                 f"{type(t).__name__}: make a tensor of it with engine.tensor(...)"
             )
     return [t.as_tensor() if isinstance(t, Value) else t for t in tensors]
+
+
+def some(tensors: Any, where: str) -> list[Tensor]:
+    """The tensors as a list, one at least."""
+    if isinstance(tensors, (tuple, list)) and not tensors:
+        raise RuntimeError(f"{where} expects a non-empty TensorList")
+    return listed(tensors, where)
 
 
 def cat(tensors: Tensors, dim: int = 0) -> Tensor:
@@ -93,7 +103,9 @@ class Stack(Operation):
     @staticmethod
     def forward(ctx: Any, dim: int, *tensors: Tensor) -> Tensor:
         ctx.dim = dim
-        return make(np.stack([t._array for t in tensors], dim))
+        arrays = [t._array for t in tensors]
+        wanted = dtypes.promoted(arrays, [])
+        return make(np.stack(arrays, dim, dtype=wanted, casting="unsafe"))
 
     @staticmethod
     def backward(ctx: Any, g: Tensor) -> Any:
@@ -109,9 +121,7 @@ def stack(tensors: Sequence[Any], dim: int = 0) -> Tensor:
     tensor = isinstance(tensors, Tensor) or any(isinstance(t, Tensor) for t in tensors)
     if not tensor and holds_value(tensors):
         return scalars.stack_values(tensors)
-    given = listed(tensors, "stack")
-    if not given:
-        raise RuntimeError("stack expects a non-empty TensorList")
+    given = some(tensors, "stack")
     for i, t in enumerate(given):
         if t._array.shape != given[0]._array.shape:
             raise RuntimeError(
@@ -128,13 +138,13 @@ def holds_value(x: Any) -> bool:
 
 def hstack(tensors: Tensors) -> Tensor:
     """The tensors side by side: along dimension 1, numbers and rows along dimension 0."""
-    rows = [t if t.ndim else t.reshape(1) for t in listed(tensors, "hstack")]
-    return cat(rows, 0 if rows and rows[0].ndim == 1 else 1)
+    rows = [t if t.ndim else t.reshape(1) for t in some(tensors, "hstack")]
+    return cat(rows, 0 if rows[0].ndim == 1 else 1)
 
 
 def vstack(tensors: Tensors) -> Tensor:
     """The tensors below each other: along dimension 0, where each has two at least."""
-    return cat([t if t.ndim > 1 else t.reshape(1, -1) for t in listed(tensors, "vstack")])
+    return cat([t if t.ndim > 1 else t.reshape(1, -1) for t in some(tensors, "vstack")])
 
 
 # parts
@@ -273,7 +283,9 @@ def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple
     """A tuple of views along dim: so many parts, the first ones longer by one where they do not
     fit, or parts that end before each of the given places."""
     d = axis(dim, input.ndim)
-    n = input._array.shape[d] if input.ndim else 0
+    if not input.ndim:
+        raise RuntimeError("tensor_split expected at least a 1-dimensional tensor; got 0-d")
+    n = input._array.shape[d]
     ends = section_ends(indices_or_sections, n)
     parts = zip((0, *ends), (*ends, n), strict=True)
     return tuple(Slice.apply(input, along(d, slice(a, b))) for a, b in parts)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from engine.graph import sums_to
+from engine.checks import sums_to
 from engine.ops.dims import clash
 from engine.quiet import quiet
 from engine.tensors import Operation, Tensor, make, method, operand
@@ -59,7 +59,7 @@ def mm(input: Tensor, mat2: Tensor) -> Tensor:
     """
     check("mm", input=input, mat2=mat2)
     if input.ndim != 2 or mat2.ndim != 2:
-        raise refused("mm", "input and mat2 must be matrices (matmul takes other shapes)", input, mat2)
+        raise refused("mm", "input and mat2 must be matrices; use matmul", input, mat2)
     if input._array.shape[1] != mat2._array.shape[0]:
         raise RuntimeError(unequal("mm", input, mat2))
     return Mm.apply(input, mat2)  # type: ignore[no-any-return]
@@ -69,9 +69,9 @@ def unequal(name: str, a: Tensor, b: Tensor) -> str:
     """The error of matrices whose inner sizes differ."""
     shapes = " and ".join("x".join(map(str, t.shape)) for t in (a, b))
     return (
-        f"{name}: mat1 and mat2 shapes cannot be multiplied ({shapes}): the last size of the first, "
-        f"{a._array.shape[-1]}, must be the {'second last' if b.ndim > 1 else 'only'} size of the "
-        f"second, {b._array.shape[max(b.ndim - 2, 0)]}; transpose one of them, or check their order"
+        f"{name}: mat1 and mat2 shapes cannot be multiplied ({shapes}): the last size of the "
+        f"first, {a._array.shape[-1]}, must be the {'second last' if b.ndim > 1 else 'only'} size "
+        f"of the second, {b._array.shape[max(b.ndim - 2, 0)]}; transpose one, or check their order"
     )
 
 
@@ -91,8 +91,8 @@ def bmm(input: Tensor, mat2: Tensor) -> Tensor:
     needed = [input._array.shape[0], input._array.shape[2]]
     if list(mat2._array.shape[:2]) != needed:
         raise RuntimeError(
-            f"bmm: Expected size for first two dimensions of batch2 tensor to be: {needed} but got: "
-            f"{list(mat2._array.shape[:2])}; input has shape {tuple(input.shape)}"
+            f"bmm: Expected size for first two dimensions of batch2 tensor to be: {needed} but "
+            f"got: {list(mat2._array.shape[:2])}; input has shape {tuple(input.shape)}"
         )
     return Bmm.apply(input, mat2)  # type: ignore[no-any-return]
 
@@ -150,7 +150,7 @@ def outer(input: Tensor, vec2: Tensor) -> Tensor:
     check("outer", input=input, vec2=vec2)
     if input.ndim != 1 or vec2.ndim != 1:
         raise refused("outer", "input and vec2 must be vectors (1D tensors)", input, vec2)
-    return input.unsqueeze(1) * vec2
+    return input.unsqueeze(1) * vec2  # type: ignore[no-any-return]
 
 
 @method
@@ -165,13 +165,14 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
     check("matmul", input=input, other=other)
     a, b = input.ndim, other.ndim
     if not a or not b:
-        raise refused("matmul", "both arguments need to be at least 1D: use * for one number", input, other)
+        needed = "both arguments need to be at least 1D; use * for one number"
+        raise refused("matmul", needed, input, other)
     if a == b == 1:
-        return dot(input, other)
+        return dot(input, other)  # type: ignore[no-any-return]
     if input._array.shape[-1] != other._array.shape[max(b - 2, 0)]:
         raise RuntimeError(unequal("matmul", input, other))
     if a == 1:
-        return matmul(input.unsqueeze(0), other).squeeze(-2)
+        return matmul(input.unsqueeze(0), other).squeeze(-2)  # type: ignore[no-any-return]
     if b > 2:
         return batched(input, other)
     multiply = Mv.apply if b == 1 else Mm.apply
@@ -182,7 +183,7 @@ def folded(multiply: Any, a: Tensor, b: Tensor) -> Tensor:
     """The product of a batch and one matrix or vector, as that of one tall matrix."""
     *batch, k = a._array.shape
     out: Tensor = multiply(a.reshape(math.prod(batch), k), b)
-    return out.reshape(*batch, *out._array.shape[1:])
+    return out.reshape(*batch, *out._array.shape[1:])  # type: ignore[no-any-return]
 
 
 def batched(a: Tensor, b: Tensor) -> Tensor:
@@ -205,8 +206,8 @@ def matmul_reflected(self: Tensor, other: Any) -> Any:
     return matmul(other, self) if isinstance(other, Tensor) else NotImplemented
 
 
-Tensor.__matmul__ = matmul_operator  # type: ignore[attr-defined]
-Tensor.__rmatmul__ = matmul_reflected  # type: ignore[attr-defined]
+setattr(Tensor, "__matmul__", matmul_operator)  # noqa: B010
+setattr(Tensor, "__rmatmul__", matmul_reflected)  # noqa: B010
 
 
 class Linear(Operation):
@@ -264,7 +265,7 @@ def combined(
     y = y if alpha == 1 else y * alpha
     if beta == 0:
         return y
-    return y + (t if beta == 1 else t * beta)
+    return y + (t if beta == 1 else t * beta)  # type: ignore[no-any-return]
 
 
 @method
@@ -400,7 +401,7 @@ def through_einsum(ctx: Any, g: Tensor, i: int, operands: tuple[Tensor, ...]) ->
     h = Einsum.apply(terms, left, g, *operands[:i], *operands[i + 1 :])
     sizes = dict(zip(left, h._array.shape, strict=True))
     spread = tuple(sizes.get(c, 1) for c in own)
-    return h.reshape(spread).expand(np.broadcast_shapes(spread, shape))
+    return h.reshape(spread).expand(np.broadcast_shapes(spread, shape))  # type: ignore[no-any-return]
 
 
 def einsum(equation: str, *operands: Any) -> Tensor:
@@ -431,15 +432,13 @@ def labels(equation: str, operands: Sequence[Tensor]) -> tuple[list[str], str]:
     terms = left.split(",")
     if len(terms) != len(operands):
         raise wrong(equation, f"it names {len(terms)} operands; got {len(operands)}")
-    rooms = [room(equation, t.ndim, term, i) for i, (t, term) in enumerate(zip(operands, terms, strict=True))]
-    free = [c for c in string.ascii_letters if c not in equation][: max(rooms)]
-    full = [
-        term.replace("...", "".join(free[len(free) - n :])) for term, n in zip(terms, rooms, strict=True)
-    ]
+    rooms = [room(equation, x.ndim, terms[i], i) for i, x in enumerate(operands)]
+    free = "".join(c for c in string.ascii_letters if c not in equation)[: max(rooms)]
+    full = [t.replace("...", free[len(free) - n :]) for t, n in zip(terms, rooms, strict=True)]
     if not arrow:
         every = "".join(full)
         output = "..." + "".join(c for c in sorted(set(left) - set(",.")) if every.count(c) == 1)
-    output = output.replace("...", "".join(free))
+    output = output.replace("...", free)
     for c in output:
         if output.count(c) > 1 or c not in "".join(full):
             raise wrong(equation, f"{c!r} must occur once in the output, and in an operand")

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from engine.function import TensorBase
+from engine.ops.dims import broadcast
 from engine.ops.stepwise import alike
 from engine.quiet import quiet
 from engine.tensors import Tensor, checked_operand, make, method, operand
@@ -61,13 +61,14 @@ def isclose(
     equal_nan: two nans are close too. Raises RuntimeError for tensors of different dtypes.
     """
     for x in (input, other):
-        if not isinstance(x, TensorBase):
+        if not isinstance(x, Tensor):
             raise TypeError(f"isclose: needs two tensors; got {type(x).__name__}")
     if input.dtype is not other.dtype:
         raise RuntimeError(
-            f"isclose: needs tensors of one dtype; got {input.dtype} and {other.dtype}: {input.dtype.letter} did not "
-            f"match {other.dtype.letter}; convert one with .to(dtype)"
+            f"isclose: needs tensors of one dtype; got {input.dtype} and {other.dtype}: "
+            f"{input.dtype.letter} did not match {other.dtype.letter}; convert one with .to(dtype)"
         )
+    broadcast(input.shape, other.shape)
     with quiet():
         return make(np.asarray(np.isclose(input._array, other._array, rtol, atol, equal_nan)))
 
@@ -87,7 +88,7 @@ def allclose(
 @method
 def equal(input: Tensor, other: Tensor) -> bool:
     """Whether two tensors have one shape and equal elements; nan equals nothing."""
-    if not isinstance(other, TensorBase):
+    if not isinstance(other, Tensor):
         raise TypeError(f"equal: needs two tensors; got {type(other).__name__}")
     return bool(np.array_equal(input._array, other._array))
 
@@ -120,7 +121,7 @@ def whole_numbers(name: str, *operands: Any) -> list[Any]:
     """The arrays of bool or integer operands, in one dtype."""
     found = [x._array for x in alike(*operands)]
     if found[0].dtype.kind == "f":
-        raise RuntimeError(
+        raise NotImplementedError(
             f"{name}: needs tensors of bool or integer dtype; got floats: compare first, as (x > 0)"
         )
     return found
@@ -168,4 +169,13 @@ def operators(name: str, f: Callable[[Any, Any], Tensor]) -> None:
 operators("and", bitwise_and)
 operators("or", bitwise_or)
 operators("xor", bitwise_xor)
-Tensor.__invert__ = bitwise_not  # type: ignore[attr-defined]
+
+
+def invert(self: Tensor) -> Tensor:
+    """~self; TypeError for floats."""
+    if self.is_floating_point():
+        raise TypeError("~: needs a tensor of bool or integer dtype; got floats: use -x, or x <= 0")
+    return bitwise_not(self)
+
+
+setattr(Tensor, "__invert__", invert)  # noqa: B010

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from engine.function import state
+from engine.nodes import state
 from engine.ops.order import Put
 from engine.quiet import quiet
 from engine.tensors import Operation, Tensor, make

@@ -9,6 +9,7 @@ import numpy as np
 
 from engine.ops.dims import axis
 from engine.ops.reduce import Dim, axes, kept, numpy_names, spread
+from engine.quiet import quiet
 from engine.tensors import Operation, Tensor, make, method
 
 
@@ -54,7 +55,8 @@ class Extreme(Operation):
         y = spread(y.detach(), x._array.shape, ctx.dims)._array
         x = x._array
         equal = (x == y) | (x != x) & (y != y) if ctx.nans else x == y
-        share = (equal / equal.sum(ctx.dims, keepdims=True)).astype(x.dtype)
+        with quiet():
+            share = (equal / equal.sum(ctx.dims, keepdims=True)).astype(x.dtype)
         return spread(g, x.shape, ctx.dims) * make(share), None, None, None
 
 
@@ -277,9 +279,7 @@ def sorting(x: Any, dim: int, descending: bool = False) -> Any:
 
 @method
 @numpy_names
-def argsort(
-    input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False
-) -> Tensor:
+def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> Tensor:
     """The places of the elements along dim in ascending or descending order, as int64.
 
     Equal elements stay in their order, whatever `stable` says.
@@ -289,9 +289,7 @@ def argsort(
 
 @method
 @numpy_names
-def sort(
-    input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False
-) -> Selection:
+def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> Selection:
     """(values, indices) in ascending or descending order along dim; nan counts as the largest.
 
     Equal elements stay in their order, whatever `stable` says. Each gradient goes back to where

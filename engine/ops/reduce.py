@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from engine.graph import sums_to
-from engine.ops.dims import Sizes, each_axis
+from engine.checks import sums_to
+from engine.nodes import state
+from engine.ops.dims import Sizes, each_axis, sizes
 from engine.ops.join import cat
 from engine.quiet import quiet
 from engine.tensors import Operation, Tensor, make, method
@@ -49,9 +50,11 @@ def count(x: Tensor, dims: tuple[int, ...]) -> int:
 
 def spread(g: Tensor, shape: tuple[int, ...], dims: tuple[int, ...]) -> Tensor:
     """The result of a reduction of `shape` over dims, at each element that went into it."""
+    if not state.grad_enabled:
+        return make(np.broadcast_to(g._array.reshape(kept(shape, dims)), shape))
     if g.ndim not in (0, len(shape)):
         g = g.reshape(kept(shape, dims))
-    return g.expand(shape)
+    return g.expand(shape)  # type: ignore[no-any-return]
 
 
 class Sum(Operation):
@@ -97,19 +100,19 @@ class SumToSize(Operation):
 
 
 @method
-def sum_to_size(input: Tensor, *size: Any) -> Tensor:
+def sum_to_size(input: Tensor, size: Sizes, *more: int) -> Tensor:
     """The sum over the dimensions along which a tensor of this size was spread to input's shape.
 
     size: given as one tuple or as numbers; it must broadcast to input's shape.
     """
-    wanted = tuple(size[0]) if len(size) == 1 and isinstance(size[0], (tuple, list)) else size
+    wanted = sizes((size, *more))
     shape = input._array.shape
     if shape == wanted:
         return input
     if not sums_to(shape, wanted):
         raise RuntimeError(
-            f"sum_to_size: size {list(wanted)} is not expandable to size {list(shape)}: each of its "
-            "sizes, counted from the end, must be 1 or that of the input"
+            f"sum_to_size: size {list(wanted)} is not expandable to size {list(shape)}: each of "
+            "its sizes, counted from the end, must be 1 or that of the input"
         )
     return SumToSize.apply(input, wanted)  # type: ignore[no-any-return]
 
@@ -181,7 +184,7 @@ def variance(ctx: Any, x: Any, dims: tuple[int, ...], divisor: float, keepdim: b
 def through_variance(ctx: Any, g: Tensor, x: Tensor) -> Tensor:
     """The gradient of x, given that of its variance."""
     off = x - x.mean(ctx.dims, keepdim=True)
-    return spread(g, ctx.shape, ctx.dims) * off * 2.0 / ctx.divisor
+    return spread(g, ctx.shape, ctx.dims) * off * 2.0 / ctx.divisor  # type: ignore[no-any-return]
 
 
 class Var(Operation):
@@ -364,14 +367,14 @@ def through_norm(g: Tensor, x: Tensor, y: Tensor, p: float, dims: tuple[int, ...
     """The gradient of x, given that of its p-norm y; 0 where y is 0."""
     sign = np.sign(x._array)
     if p == 1:
-        return g * make(sign)
+        return g * make(sign)  # type: ignore[no-any-return]
     if p == 2:
-        return g * (y == 0.0).where_else(0.0, x / y)
+        return g * (y == 0.0).where_else(0.0, x / y)  # type: ignore[no-any-return]
     if math.isinf(p):
         found = np.abs(x._array) == y._array
-        return g * make((sign * found / found.sum(dims, keepdims=True)).astype(sign.dtype))
+        return g * make((sign * found / found.sum(dims, keepdims=True)).astype(sign.dtype))  # type: ignore[no-any-return]
     parts = make(sign) * (x == 0.0).where_else(0.0, x.abs() ** (p - 1.0))
-    return parts * (y == 0.0).where_else(0.0, g * y ** (1.0 - p))
+    return parts * (y == 0.0).where_else(0.0, g * y ** (1.0 - p))  # type: ignore[no-any-return]
 
 
 @method

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from engine import habits
-from engine.function import state
+from engine.nodes import state
 from engine.tensors import Operation, Tensor, make, method
 
 Value = habits.Value

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from engine import views
-from engine.function import FunctionNode, needs_grad, state
+from engine.function import FunctionNode
+from engine.nodes import needs_grad, state
 from engine.ops.dims import Sizes, axis, broadcast, complete, each_axis, sizes
 from engine.quiet import quiet
 from engine.tensors import Operation, Size, Tensor, ViewOperation, constant, make, method, value
@@ -82,10 +83,10 @@ def memory(x: Tensor) -> Any:
     base = x._array if x._base is None else x._base._array
     steps = [s // base.itemsize for s in base.strides]
     span = 1 + sum((n - 1) * s for n, s in zip(base.shape, steps, strict=True))
-    return strided(base, (span if base.size else 0,), (1,))
+    return stepping(base, (span if base.size else 0,), (1,))
 
 
-def strided(array: Any, size: Any, stride: Any) -> Any:
+def stepping(array: Any, size: Any, stride: Any) -> Any:
     """NumPy's view of what lies from the first element of the array on, steps in elements."""
     steps = [s * array.itemsize for s in stride]
     return np.lib.stride_tricks.as_strided(array, size, steps)
@@ -201,10 +202,15 @@ def copy_(input: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
     return Copy.apply(input, src)
 
 
+def as_array(x: Any) -> Any:
+    """The array of a tensor; NumPy's and Python's numbers as they are."""
+    return x._array if isinstance(x, Tensor) else x
+
+
 class Fill(InPlace):
     @staticmethod
     def forward(ctx: Any, x: Tensor, number: Any) -> Tensor:
-        x._array[...] = getattr(number, "_array", number)
+        x._array[...] = as_array(number)
         ctx.mark_dirty(x)
         return x
 
@@ -216,13 +222,41 @@ class Fill(InPlace):
 @method
 def fill_(input: Tensor, value: Any) -> Tensor:
     """Set every element to a number, a Value or a 0-d tensor, which get the gradient's sum."""
-    value = as_operand(value, input)
-    if isinstance(value, Tensor) and value.ndim:
-        raise RuntimeError(
-            f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} "
-            "dimensions; use copy_"
+    return Fill.apply(input, filling("fill_", value, input))
+
+
+def filling(name: str, x: Any, input: Tensor) -> Any:
+    """What elements of input are set to: a 0-d tensor, or an array of one number in its dtype."""
+    x = as_operand(x, input)
+    if isinstance(x, Tensor):
+        if x.ndim:
+            raise RuntimeError(
+                f"{name} only supports a 0-dimensional value tensor, but got tensor with {x.ndim} "
+                "dimension(s)."
+            )
+        return x
+    if not isinstance(x, (int, float, np.number, np.bool_)):
+        raise TypeError(
+            f"{name}: can't assign a {type(x).__name__} to a tensor: it needs a number, a Value or "
+            "a tensor; engine.tensor(...) makes one"
         )
-    return Fill.apply(input, value)
+    return of_dtype(x, input._array.dtype)
+
+
+def of_dtype(x: Any, dtype: Any) -> Any:
+    """A Python number as NumPy's of this dtype; RuntimeError where it does not fit. As in PyTorch
+    a fraction is cut off, and -1 becomes the largest of an unsigned dtype."""
+    number = x.item() if isinstance(x, (np.number, np.bool_)) else x
+    if isinstance(number, int) and not -(2**63) <= number < 2**64:
+        raise OverflowError(f"int too big to convert: {number}")
+    if dtype.kind in "iu":
+        fits = abs(int(number)) <= np.iinfo(dtype).max + 1 if math.isfinite(number) else False
+        number = int(number) if fits else number
+    else:
+        fits = dtype.kind == "b" or not float(np.finfo(dtype).max) < abs(number) < math.inf
+    if not fits:
+        raise RuntimeError(f"value cannot be converted to type {dtype} without overflow: {x}")
+    return np.asarray(number).astype(dtype)
 
 
 class Zero(InPlace):
@@ -558,12 +592,12 @@ def reversed_dims(input: Tensor) -> Tensor:
 
 def matrix_transposed(input: Tensor) -> Tensor:
     """A view with the last two dimensions exchanged: a batch of transposed matrices."""
-    if input.ndim < 2:
+    if input.ndim == 1:
         raise RuntimeError(
             f"tensor.mT is only supported on matrices or batches of matrices. Got {input.ndim}-D "
             "tensor."
         )
-    return transpose(input, -2, -1)
+    return transpose(input, -2, -1) if input.ndim else transpose(input, -1, 0)
 
 
 setattr(Tensor, "T", property(reversed_dims))  # noqa: B010  mypy knows no attribute set later
@@ -707,8 +741,9 @@ class FoldBack(Operation):
 
 def windows(array: Any, dim: int, size: int, step: int) -> Any:
     """NumPy's view of the windows, which may be written to where they do not overlap."""
-    apart = step >= size and array.flags.writeable
-    out = np.lib.stride_tricks.sliding_window_view(array, size, dim, writeable=apart)
+    apart = step >= size or step > array.shape[dim] - size
+    writeable = apart and array.flags.writeable
+    out = np.lib.stride_tricks.sliding_window_view(array, size, dim, writeable=writeable)
     return out[along(dim, slice(None, None, step))]
 
 
@@ -722,7 +757,9 @@ def unfold(input: Tensor, dimension: int, size: int, step: int) -> Tensor:
         raise RuntimeError(f"maximum size for tensor at dimension {d} is {n} but size is {size}")
     if step < 1:
         raise RuntimeError(f"step is {step} but must be > 0")
-    return Unfold.apply(input if input.ndim else unsqueeze(input, 0), d, size, step)
+    if not input.ndim:
+        return Unfold.apply(unsqueeze(input, 0), 0, size, step).select(0, 0)
+    return Unfold.apply(input, d, size, step)
 
 
 class AsStrided(ViewOperation):
@@ -732,7 +769,7 @@ class AsStrided(ViewOperation):
         ctx.here = places(row.size, x._array.shape, x.stride(), x.storage_offset())
         ctx.there = places(row.size, size, stride, offset)
         ctx.count = np.bincount(ctx.here.ravel(), minlength=row.size)
-        out = strided(row[offset:], size, stride)
+        out = stepping(row[offset:], size, stride)
         if np.unique(ctx.there).size < out.size or not x._array.flags.writeable:
             out.flags.writeable = False
         return make(out)
@@ -760,7 +797,7 @@ class Restride(Operation):
 
 def places(n: int, size: Any, stride: Any, offset: int) -> Any:
     """Where in a memory of n elements each element of such a view lies."""
-    return strided(np.arange(n)[offset:], size, stride)
+    return stepping(np.arange(n)[offset:], size, stride)
 
 
 @method

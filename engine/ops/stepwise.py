@@ -8,7 +8,8 @@ import numpy as np
 from engine import dtypes, views
 from engine.convert import cast
 from engine.creation import zeros_like
-from engine.function import TensorBase, needs_grad
+from engine.nodes import needs_grad
+from engine.ops.dims import broadcast
 from engine.quiet import quiet
 from engine.tensors import (
     Operation,
@@ -105,20 +106,18 @@ def round(input: Tensor, *, decimals: int = 0) -> Tensor:
     return Round.apply(input * 10.0**decimals) / 10.0**decimals  # type: ignore[no-any-return]
 
 
-class Sign(Operation):
-    @staticmethod
-    def forward(ctx: Any, x: Tensor) -> Tensor:
-        return make(x._array.copy() if x._array.dtype.kind == "b" else np.sign(x._array))
-
-    @staticmethod
-    def backward(ctx: Any, g: Tensor) -> Any:
-        return zeros_like(g)
+class Sign(Stepwise):
+    @classmethod
+    def forward(cls, ctx: Any, x: Tensor) -> Tensor:
+        if x._array.dtype.kind == "b":
+            return make(x._array.copy())
+        return make(np.asarray(np.where(np.isnan(x._array), 0, np.sign(x._array))))
 
 
 @in_place
 @method
 def sign(input: Tensor) -> Tensor:
-    """-1, 0 or 1 by the sign of each element, nan for nan; the slope is 0."""
+    """-1, 0 or 1 by the sign of each element, 0 for nan; the slope is 0."""
     return Sign.apply(input)  # type: ignore[no-any-return]
 
 
@@ -128,7 +127,9 @@ sgn = method(sign)
 @in_place
 @method
 def frac(input: Tensor) -> Tensor:
-    """What trunc cuts off: input - trunc(input); the slope is 1."""
+    """What trunc cuts off: input - trunc(input); the slope is 1. Floats only."""
+    if not input.is_floating_point():
+        raise NotImplementedError(f"frac: needs a floating tensor; got {input.dtype}")
     return input - trunc(input)
 
 
@@ -147,18 +148,24 @@ class NanToNum(Operation):
 @in_place
 @method
 def nan_to_num(
-    input: Tensor, nan: float | None = None, posinf: float | None = None, neginf: float | None = None
+    input: Tensor,
+    nan: float | None = None,
+    posinf: float | None = None,
+    neginf: float | None = None,
 ) -> Tensor:
-    """Numbers in the place of nan (0), inf and -inf (the largest of the dtype); their slope is 0."""
+    """Numbers in the place of nan (0), inf and -inf (the largest of the dtype), with slope 0."""
     return NanToNum.apply(input, nan or 0.0, posinf, neginf)  # type: ignore[no-any-return]
 
 
 def alike(*operands: Any) -> list[Any]:
     """Tensors and numbers as tensors of the one dtype that PyTorch's promotion gives."""
     found = as_operands(tuple(map(checked_operand, operands)))
-    arrays = [x._array for x in found if isinstance(x, TensorBase)]
-    wanted = dtypes.promoted(arrays, [x for x in found if not isinstance(x, TensorBase)])
-    return [cast(x, wanted) if isinstance(x, TensorBase) else make(np.array(x, wanted)) for x in found]
+    arrays = [x._array for x in found if isinstance(x, Tensor)]
+    broadcast(*(array.shape for array in arrays))
+    wanted = dtypes.promoted(arrays, [x for x in found if not isinstance(x, Tensor)])
+    return [
+        cast(x, wanted) if isinstance(x, Tensor) else make(np.array(x, wanted)) for x in found
+    ]
 
 
 def on_whole_numbers(name: str, b: Tensor) -> None:
@@ -180,18 +187,19 @@ def floor_divide(input: Tensor, other: Number) -> Tensor:
 class Remainder(Operation):
     """a - b * q with a whole q that does not change in small steps of a and b."""
 
-    of, whole = np.remainder, floor
+    of: Any = np.remainder
+    whole: Any = np.floor
 
     @classmethod
-    def forward(cls, ctx: Any, a: Tensor, b: Tensor) -> Tensor:  # type: ignore[override]
-        ctx.save_for_backward(a, b)
+    def forward(cls, ctx: Any, a: Tensor, b: Tensor) -> Tensor:
         with quiet():
+            if ctx.needs_input_grad[1]:
+                ctx.whole = make(np.asarray(cls.whole(a._array / b._array)))
             return make(np.asarray(cls.of(a._array, b._array)))
 
-    @classmethod
-    def backward(cls, ctx: Any, g: Tensor) -> Any:  # type: ignore[override]
-        a, b = ctx.saved_tensors
-        return g, -g * cls.whole(a / b)
+    @staticmethod
+    def backward(ctx: Any, g: Tensor) -> Any:
+        return g, -g * ctx.whole if ctx.needs_input_grad[1] else None
 
 
 @in_place
@@ -207,7 +215,8 @@ def remainder(input: Number, other: Number) -> Tensor:
 
 
 class Fmod(Remainder):
-    of, whole = np.fmod, trunc
+    of = np.fmod
+    whole = np.trunc
 
 
 @in_place

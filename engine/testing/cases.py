@@ -175,7 +175,10 @@ def numbers(slot: Slot, shape: Shape, style: str, rng: np.random.Generator) -> A
         return _integers(slot, shape, style, rng)
     ordinary = _symmetric(shape, rng) if slot.symmetric else _like(slot.example, shape, rng)
     change = STYLES.get(style)
-    return ordinary if change is None else np.asarray(change(ordinary, rng), float)
+    if change is None:
+        return ordinary
+    changed = np.asarray(change(ordinary, rng), float)
+    return _within(slot, changed, ordinary) if style in ("kinks", "zeros") else changed
 
 
 def _like(example: Array, shape: Shape, rng: np.random.Generator) -> Array:
@@ -210,6 +213,14 @@ def _kinks(a: Array, rng: np.random.Generator) -> Array:
     start = int(rng.integers(len(KINKS)))
     chosen = np.resize(np.roll(KINKS, start), a.shape)
     return np.where(rng.random(a.shape) < 0.7, chosen, a)
+
+
+def _within(slot: Slot, changed: Array, ordinary: Array) -> Array:
+    """Special numbers only where the example is not all above or all below 0."""
+    a = slot.example
+    if not np.size(a) or (np.min(a) <= 0 <= np.max(a)):
+        return changed
+    return np.where(changed * np.sign(a.ravel()[0]) > 0, changed, ordinary)
 
 
 def _holed(hole: float) -> Callable[[Array, np.random.Generator], Array]:

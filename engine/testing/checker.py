@@ -12,6 +12,11 @@ from engine.testing.kinks import examine_kinks
 from engine.testing.report import Finding, Level
 from engine.testing.trial import Subject
 
+TARGETS = frozenset(
+    "target targets label labels y_true truth ground_truth gt mask masks noise index indices idx "
+    "lengths length".split()
+)  # arguments for which None is what their authors mean
+
 
 @dataclass
 class Checker:
@@ -110,8 +115,11 @@ class Checker:
 
     def _investigate(self, case: Case, symptom: Symptom) -> None:
         finding = investigate(self.subject, case, symptom)
+        name = self.subject.pattern.slots[symptom.argument].name if symptom.argument >= 0 else ""
+        if finding is not None and finding.kind == "missing-gradient" and name in TARGETS:
+            self.note(f"`{name}` gets no gradient, as is usual for what its name says.")
+            return
         if finding is None:
-            name = self.subject.pattern.slots[symptom.argument].name
             self.note(f"`{name}`: a gradient looked wrong, but its differences did not settle.")
         self.add(finding)
 
@@ -127,9 +135,9 @@ def first_derivatives(checker: Checker) -> Verdict:
     example = verdicts[0]
     outputs = len(example.trial.active)
     checker.try_all(plan.sizes(subject))
-    checker.try_all(plan.untied(subject))
-    checker.try_all(plan.broadcast(subject), quiet=True)
-    checker.try_for_notes(plan.higher(subject))
+    checker.try_all(plan.untied(subject), quiet=True)
+    checker.try_all(plan.scalars(subject), quiet=True)
+    checker.try_for_notes(plan.broadcast(subject))
     checker.try_all(plan.usage(subject, outputs))
     checker.try_all(plan.subsets(subject))
     checker.try_all(plan.numbers(subject))

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
 from typing import Any
 
+import numpy as np
+
 from engine.testing import search
 from engine.testing.adapter import Library, library_of
 from engine.testing.cases import Case, parameters_of, pattern_of
@@ -54,14 +56,14 @@ def check(
     surrogate: for a backward that is not meant to be the derivative (a straight-through
         estimator, gradient reversal or clipping): numbers are not compared with differences.
     seconds: when they are over, what remains is left out and a note says so.
-    examples: the number of random cases at the end; seed: their seed.
+    examples: the number of random cases at the end. seed: other numbers for another one.
     Returns a Report, true when nothing was found.
     Raises TypeError when the library cannot be told, ValueError when the example has nothing
     to differentiate.
     """
     target = function_behind(target)
     library = library_of(target, example)
-    subject = make_subject(target, example, library)
+    subject = make_subject(target, example, library, seed)
     checker = Checker(subject, seconds)
     with library.settled(), _silence():
         _course(checker, example, surrogate, examples, seed)
@@ -76,7 +78,9 @@ def function_behind(target: Any) -> Any:
     return owner if is_apply else target
 
 
-def make_subject(target: Any, example: Sequence[Any], library: Library) -> Subject:
+def make_subject(
+    target: Any, example: Sequence[Any], library: Library, seed: int = 0
+) -> Subject:
     """The subject of a check, with the names of its arguments."""
     function, skip = target, 0
     if isinstance(target, type):
@@ -84,7 +88,7 @@ def make_subject(target: Any, example: Sequence[Any], library: Library) -> Subje
         skip = int(takes_context(target, library))
     pattern = pattern_of(example, parameters_of(function, len(example), skip), library)
     name = getattr(target, "__name__", type(target).__name__)
-    return Subject(name, target, library, pattern, small=pattern.small())
+    return Subject(name, target, library, pattern, small=pattern.small(), seed=seed)
 
 
 @contextmanager
@@ -133,6 +137,8 @@ def settle(subject: Subject) -> Trial:
         subject.in_place = True
         trial = _example_run(subject)
     subject.small = accepted(subject)
+    sizes = [np.max(np.abs(trial.outputs[k]), initial=0.0) for k in trial.active]
+    subject.typical = float(np.nan_to_num(max(sizes, default=0.0), posinf=0.0))
     return trial
 
 

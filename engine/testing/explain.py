@@ -102,17 +102,17 @@ def upstream(e: Evidence) -> Answer:
     once, twice, negative = (_with_upstream(e, factor) for factor in (1.0, 2.0, -1.0))
     if once is None or twice is None or negative is None or not np.any(once):
         return None
-    if np.allclose(twice, once, rtol=1e-6, atol=0) and np.allclose(negative, once, rtol=1e-6):
+    if _near(twice, once) and _near(negative, once):
         return "upstream-ignored", (
             "the upstream gradient is ignored: backward returns the same for any incoming "
             "gradient. Multiply by it (`grad_output * slope`)."
         )
-    if np.allclose(twice, 4 * once, rtol=1e-6):
+    if _near(twice, 4 * once):
         return "upstream-squared", (
             "the upstream gradient enters twice: doubling it makes the result four times as "
             "large. Multiply by it once."
         )
-    if np.allclose(twice, 2 * once, rtol=1e-5) and np.allclose(negative, -once, rtol=1e-5):
+    if _near(twice, 2 * once) and _near(negative, -once):
         return None
     return "upstream-nonlinear", (
         "backward is not linear in the upstream gradient: twice the incoming gradient does not "
@@ -120,6 +120,11 @@ def upstream(e: Evidence) -> Answer:
         "clamps, squares, masks and norms. (Where that is meant, as in gradient clipping, check "
         "with surrogate=True.)"
     )
+
+
+def _near(one: Array, other: Array) -> bool:
+    """True when two gradients agree in all digits that count."""
+    return bool(np.all(np.abs(one - other) <= 1e-6 * np.max(np.abs(other))))
 
 
 def _with_upstream(e: Evidence, factor: float) -> Array | None:

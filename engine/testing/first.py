@@ -10,7 +10,7 @@ from engine.testing.adapter import Array
 from engine.testing.cases import Case, Shape
 from engine.testing.derivatives import Slope, better, slope
 from engine.testing.spy import NOTHING
-from engine.testing.trial import Subject, Trial, call, run
+from engine.testing.trial import Subject, Trial, call, run, scale_of
 
 
 @dataclass(frozen=True)
@@ -142,11 +142,13 @@ def _compare_one(
     g = trial.grads[i]
     given = 0.0 if g is None else float(np.sum(g * direction))
     v = np.concatenate([np.ravel(u) for u in trial.upstream] or [np.zeros(0)])
-    rough = Comparison(slope(line, eps=case.eps), v, line(0.0), case.eps)
+    own = 0.0 if g is None else float(np.sum(np.abs(g * direction)))
+    own += subject.least_slope(i) * float(np.sum(np.abs(v)) * np.max(np.abs(direction)))
+    rough = Comparison(slope(line, eps=case.eps), v, line(0.0), case.eps, own)
     if rough.agrees(given):
         return
     witnesses = better(line, scales(arrays[i]), case.eps)
-    fine = Comparison(witnesses, v, line(0.0), case.eps)
+    fine = Comparison(witnesses, v, line(0.0), case.eps, own)
     if not fine.settled:
         verdict.undecided.append(i)
     elif not fine.agrees(given):
@@ -159,12 +161,14 @@ class Comparison:
     """The derivative of <v, forward> along a line, from the slopes of forward's outputs.
 
     v: the upstream gradient. at: the values of forward. eps: their relative rounding.
+    own: the size of what is added up on backward's side, or could be.
     """
 
     slope: Slope
     v: Array
     at: Array
     eps: float
+    own: float = 0.0
 
     @property
     def expected(self) -> float:
@@ -189,7 +193,8 @@ class Comparison:
     @property
     def floor(self) -> float:
         """What no difference of values can see: their rounding, many times over."""
-        return rounding(self.eps) * float(np.sum(np.abs(self.v * self.at))) + 1e-290
+        values = float(np.sum(np.abs(self.v * self.at)))
+        return rounding(self.eps) * (values + (self.own if np.isfinite(self.own) else 0.0)) + 1e-290
 
     @property
     def tolerance(self) -> float:
@@ -218,13 +223,6 @@ def random_direction(subject: Subject, case: Case, arrays: Sequence[Any], i: int
     x = np.asarray(arrays[i])
     u = rng.normal(size=x.shape) * scale_of(x)
     return (u + u.T) / 2 if subject.pattern.slots[i].symmetric else np.asarray(u)
-
-
-def scale_of(x: Array) -> float:
-    """The typical size of an array's numbers; 1 for zeros."""
-    finite = x[np.isfinite(x)] if x.ndim else x
-    size = float(np.sqrt(np.mean(np.square(finite)))) if np.size(finite) else 0.0
-    return size if np.isfinite(size) and size > 0 else 1.0
 
 
 def scales(x: Array) -> tuple[float, ...]:

@@ -10,8 +10,8 @@ import numpy as np
 from engine.testing.adapter import Array
 from engine.testing.cases import Case, Shape
 from engine.testing.derivatives import better, complex_step, slope
-from engine.testing.first import line_through, rounding, scale_of, scales
-from engine.testing.trial import Subject, Trial, call, run
+from engine.testing.first import line_through, rounding, scales
+from engine.testing.trial import Subject, Trial, call, run, scale_of
 
 
 @dataclass
@@ -61,7 +61,8 @@ class Jacobian:
     def tolerance(self) -> Array:
         """How far an entry may be off before it is called wrong."""
         relative = 1e-6 if self.case.eps < 1e-10 else 3e-3
-        floor = rounding(self.case.eps) * np.abs(self.values)[:, None] / self.scale
+        least = self.subject.least_slope(self.argument)
+        floor = rounding(self.case.eps) * (np.abs(self.values)[:, None] / self.scale + least)
         return 10 * self.doubt + relative * self.size + floor + 1e-290
 
     @property

@@ -64,8 +64,9 @@ def _joint(subject: Subject, case: Case, arrays: Sequence[Any], verdict: Verdict
     line = _together(subject, case, arrays, moving, trial)
     v = np.concatenate([np.ravel(u) for u in trial.upstream] or [np.zeros(0)])
     given = sum(float(np.sum(trial.grads[i])) for i in moving if trial.grads[i] is not None)
+    own = sum(float(np.sum(np.abs(trial.grads[i]))) for i in moving if trial.grads[i] is not None)
     for found in (slope(line, eps=case.eps), better(line, eps=case.eps)):
-        compared = Comparison(found, v, line(0.0), case.eps)
+        compared = Comparison(found, v, line(0.0), case.eps, own)
         if compared.agrees(given) or not compared.settled:
             return
     verdict.symptoms.append(Symptom("ties", moving[0], (given, compared.expected)))

@@ -56,27 +56,26 @@ def _shared(subject: Subject, label: int) -> bool:
     return labels.count(label) > 1 and subject.small[label] > 1
 
 
-def broadcast(subject: Subject) -> Iterator[Case]:
-    """Equal sizes made unequal, one tensor for two of other shapes, and 0-d tensors.
+def scalars(subject: Subject) -> Iterator[Case]:
+    """All tensors of shape ()."""
+    small = subject.case(subject.small)
+    yield small.but(shapes=tuple(None if s is None else () for s in small.shapes))
 
-    forward may refuse these; where it takes them, it broadcasts.
+
+def broadcast(subject: Subject) -> Iterator[Case]:
+    """Equal sizes made unequal, so that forward broadcasts where it takes them; a dimension more.
+
+    One example does not tell whether its author meant these.
     """
     small = subject.case(subject.small)
-    several = len(subject.pattern.floating) > 1
-    for i in subject.pattern.floating:
-        shape = small.shapes[i]
-        for changed in _stretched(shape) if shape is not None and several else ():
-            yield small.but(shapes=_with(small.shapes, i, changed))
-    yield small.but(shapes=tuple(None if s is None else () for s in small.shapes))
+    if len(subject.pattern.floating) > 1:
+        for i in subject.pattern.floating:
+            for shape in _stretched(small.shapes[i] or ()):
+                yield small.but(shapes=_with(small.shapes, i, shape))
+    yield small.but(shapes=tuple(None if s is None else (2, *s) for s in small.shapes))
     for i, j in combinations(subject.pattern.floating, 2):
         if small.shapes[i] != small.shapes[j]:
             yield from _repeated(small, i, j)
-
-
-def higher(subject: Subject) -> Iterator[Case]:
-    """A further dimension in front of every tensor."""
-    small = subject.case(subject.small)
-    yield small.but(shapes=tuple(None if s is None else (2, *s) for s in small.shapes))
 
 
 def _stretched(shape: Shape) -> Iterator[Shape]:

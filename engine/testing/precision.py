@@ -71,35 +71,52 @@ def _lost(s: Scene, case: Case, arrays: Sequence[Any], i: int) -> tuple[float, f
     """The error of a float32 gradient and the error that is allowed; None when it is smaller."""
     exact = run(s.subject, case.but(dtype="float64"), arrays)
     short = run(s.subject, case, arrays, exact.upstream)
-    moved = run(s.subject, case.but(dtype="float64"), _nudged(arrays), exact.upstream)
-    trials = (exact, short, moved)
+    double = case.but(dtype="float64")
+    moved = [run(s.subject, double, _nudged(arrays, k), exact.upstream) for k in range(3)]
+    trials = (exact, short, *moved)
     if any(t.stage or not t.finite or t.grads[i] is None for t in trials):
         return None
+    size = _size(exact.grads[i])
     error = _apart(short.grads[i], exact.grads[i])
-    forward = max(_apart(short.outputs[k], exact.outputs[k]) for k in exact.active)
-    own = _apart(moved.grads[i], exact.grads[i])
-    allowed = SHARE * (EPS32 + forward + own)
-    return (error, allowed) if error > allowed else None
+    forward = max(_relative(short.outputs[k], exact.outputs[k]) for k in exact.active)
+    own = max(_apart(trial.grads[i], exact.grads[i]) for trial in moved)
+    natural = max(size, _natural(exact, arrays[i]))
+    allowed = SHARE * (EPS32 * natural + 0.1 * forward * natural + 0.02 * own)
+    return (error / size, allowed / size) if error > allowed and size else None
 
 
-def _nudged(arrays: Sequence[Any]) -> list[Any]:
-    """The arguments with every floating number moved by one rounding of float32."""
-    rng = np.random.default_rng(0)
+def _natural(trial: Trial, x: Any) -> float:
+    """The size of a gradient to be expected from values and inputs: <v, y> / x."""
+    pairs = zip(trial.upstream, trial.active, strict=True)
+    values = sum(float(np.sum(np.abs(v * trial.outputs[k]))) for v, k in pairs)
+    return values / max(_size(np.asarray(x)), 1e-30)
+
+
+def _nudged(arrays: Sequence[Any], seed: int) -> list[Any]:
+    """The arguments with every floating number moved by some roundings of float32."""
+    rng = np.random.default_rng(seed)
     return [
-        a * (1 + EPS32 * rng.choice([-1.0, 1.0], np.shape(a)))
+        a * (1 + 16 * EPS32 * rng.choice([-1.0, 1.0], np.shape(a)))
         if isinstance(a, np.ndarray) and a.dtype.kind == "f"
         else a
         for a in arrays
     ]
 
 
+def _size(a: Array | None) -> float:
+    """The largest of the numbers."""
+    return float(np.max(np.abs(a), initial=0.0)) if a is not None else 0.0
+
+
 def _apart(one: Array | None, other: Array | None) -> float:
-    """The largest difference, as a part of the largest number."""
-    if one is None or other is None or not other.size or one.shape != other.shape:
+    """The largest difference."""
+    if one is None or other is None or one.shape != other.shape:
         return 0.0
-    size = float(np.max(np.abs(other)))
-    gap = float(np.max(np.abs(one.astype(float) - other)))
-    return gap / size if size else gap
+    return _size(one.astype(float) - other)
+
+
+def _relative(one: Array, other: Array) -> float:
+    return _apart(one, other) / max(_size(other), 1e-30)
 
 
 def not_numbers(s: Scene) -> Iterator[Finding]:

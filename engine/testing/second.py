@@ -14,11 +14,11 @@ from engine.testing import program
 from engine.testing.adapter import Array, Library
 from engine.testing.cases import Case
 from engine.testing.derivatives import Slope, better, slope
-from engine.testing.first import Comparison, asked, scale_of, scales
+from engine.testing.first import Comparison, asked, scales
 from engine.testing.report import Finding, Level
 from engine.testing.shrink import smallest
 from engine.testing.spy import Log, backward_name
-from engine.testing.trial import Call, Subject, call, drawn, run
+from engine.testing.trial import Call, Subject, call, drawn, run, scale_of
 
 UPSTREAM = -1  # stands for the upstream gradient where an argument is meant
 

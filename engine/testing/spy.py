@@ -11,7 +11,6 @@ from typing import Any
 
 from engine.testing.adapter import Array, Library
 
-
 NOTHING = object()  # stands for the result of a backward that raised
 
 

@@ -14,8 +14,8 @@ from engine.testing.adapter import Array
 from engine.testing.first import asked, forward_values
 from engine.testing.probes import Probe, Scene, text
 from engine.testing.report import Finding, Level
-from engine.testing.trial import call, drawn, run
 from engine.testing.second import like
+from engine.testing.trial import call, drawn, run
 
 Grads = list[Array | None]
 

@@ -19,6 +19,8 @@ class Subject:
     in_place: whether the inputs must not be leaves, because forward changes one.
     dtype: "float64", or "float32" for what refuses float64.
     small: few and different sizes that forward takes, one per label of the pattern.
+    typical: the size of forward's values on the example.
+    seed: other numbers are drawn for another one.
     """
 
     name: str
@@ -28,6 +30,8 @@ class Subject:
     in_place: bool = False
     dtype: str = "float64"
     small: tuple[int, ...] = ()
+    typical: float = 0.0
+    seed: int = 0
 
     @property
     def is_function(self) -> bool:
@@ -37,9 +41,21 @@ class Subject:
     def call(self) -> Callable[..., Any]:
         return self.target.apply if self.is_function else self.target  # type: ignore[no-any-return]
 
+    def least_slope(self, i: int) -> float:
+        """The size of a slope by argument i that values and inputs like the example's lead to."""
+        return self.typical / scale_of(np.asarray(self.pattern.slots[i].example))
+
     def case(self, sizes: Sequence[int] | None = None, **fields: Any) -> Case:
-        """A case in the dtype of this subject."""
-        return self.pattern.case(sizes, **{"dtype": self.dtype} | fields)
+        """A case in the dtype of this subject, with other numbers for another seed."""
+        seed = fields.pop("seed", 0) + 1000 * self.seed
+        return self.pattern.case(sizes, seed=seed, **{"dtype": self.dtype} | fields)
+
+
+def scale_of(x: Array) -> float:
+    """The typical size of an array's numbers; 1 for zeros."""
+    finite = x[np.isfinite(x)] if x.ndim else x
+    size = float(np.sqrt(np.mean(np.square(finite)))) if np.size(finite) else 0.0
+    return size if np.isfinite(size) and size > 0 else 1.0
 
 
 @dataclass

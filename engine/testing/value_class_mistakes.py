@@ -7,10 +7,17 @@ gives the same wrong numbers as a class, on every program tried, is its likely c
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from math import isfinite
 
 from engine import Value
-from engine.testing.value_class_programs import BINARY, UNARY, Program, Step
+from engine.testing.value_class_programs import (
+    BINARY,
+    UNARY,
+    Operation,
+    Program,
+    Step,
+)
 
 OPERATIONS = {operation.name: operation for operation in BINARY + UNARY}
 LARGEST = 1e4  # a program with larger numbers says more about rounding than about mistakes
@@ -64,17 +71,23 @@ def tape_of(program: Program, names: Mapping[str, str] = NO_NAMES) -> Tape | Non
 
 
 def entry_of(step: Step, data: Sequence[float], names: Mapping[str, str] = NO_NAMES) -> Entry:
-    """What one step gives: each operand is a Value of its own, whose gradient is the slope."""
+    """What one step gives on earlier numbers."""
     numbers = tuple(data[o] if isinstance(o, int) else o for o in step.operands)
     places = tuple(o if isinstance(o, int) else None for o in step.operands)
-    leaves = [Value(x) for x in numbers]
-    result = step.operation.call(*leaves)
-    result.backward()
-    slopes = tuple(leaf.grad for leaf in leaves)
+    result, slopes = local(step.operation, numbers)
     method = step.form.method
     way = -1 if method in names else 1
-    return Entry(result.data, step.operation.name, names.get(method, method), numbers[::way],
+    return Entry(result, step.operation.name, names.get(method, method), numbers[::way],
                  places[::way], slopes[::way])
+
+
+@lru_cache(maxsize=20_000)
+def local(operation: Operation, numbers: tuple[float, ...]) -> tuple[float, tuple[float, ...]]:
+    """The result of one operation and its slopes: each operand is a Value of its own."""
+    leaves = [Value(x) for x in numbers]
+    y = operation.call(*leaves)
+    y.backward()
+    return y.data, tuple(leaf.grad for leaf in leaves)
 
 
 # What a wrong backward hands to operand k of an entry, given the gradient g that came in.
@@ -106,9 +119,7 @@ def slope_at(e: Entry, x: float) -> float:
     """The slope of an operation of one operand at x; as it stands if it has two, or none there."""
     if len(e.operands) != 1:
         return e.slopes[0]
-    leaf = Value(x)
-    OPERATIONS[e.operation].call(leaf).backward()
-    return float(leaf.grad)
+    return local(OPERATIONS[e.operation], (x,))[1][0]
 
 
 def power_without_factor(e: Entry, k: int, g: float) -> float:

@@ -182,9 +182,8 @@ def single_programs(form: Form) -> Iterator[Program]:
 def paired_programs(form: Form, joins: Sequence[Form]) -> Iterator[Program]:
     """Programs of this operation and of one that uses its result and its operand once more."""
     count = form.kinds.count("v")
-    for single in single_programs(form):
-        if len(single.inputs) < count:
-            continue
+    singles = [single for single in single_programs(form) if len(single.inputs) == count]
+    for single in singles[:3]:
         for join in joins:
             for operands in ((0, count), (count, 0), (count, count)):
                 yield Program(single.inputs, (*single.steps, Step(join.operation, operands)))

@@ -116,7 +116,8 @@ class profiled:
         sys.setprofile(self.watch)
 
     def __exit__(self, *exception: object) -> None:
-        sys.setprofile(self.before)
+        # cProfile's cannot be put back by this call: it ends here
+        sys.setprofile(self.before if callable(self.before) else None)
 
 
 def first_of(names: Sequence[str], sample: Any, what: str) -> str:

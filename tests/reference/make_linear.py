@@ -25,6 +25,7 @@ INPUTS = {
 }
 OPERANDS = [name for name in INPUTS if name not in ("f", "i", "h", "one")]
 MATRICES = ["a", "b", "c", "p", "q", "r", "e", "u", "s", "i", "f", "q.transpose(1, 2)"]
+FACTORS = ["", ", beta=2, alpha=0.5"]
 EQUATIONS = {
     "ij,jk->ik": "a, b",
     "ij,jk": "a, b",
@@ -80,11 +81,11 @@ EXPRESSIONS = [
     *(f"torch.triu({m}{k})" for m in MATRICES for k in ["", ", 1", ", diagonal=-1"]),
     *(f"torch.trace({m})" for m in MATRICES),
     *(f"torch.diag({m}{k})" for m in MATRICES for k in ["", ", 1", ", diagonal=-1"]),
-    *(f"torch.addmm({t}, a, b{o})" for t in ["x", "s", "one", "u", "q"] for o in ["", ", beta=2, alpha=0.5"]),
+    *(f"torch.addmm({t}, a, b{o})" for t in ["x", "s", "one", "u", "q"] for o in FACTORS),
     "torch.addmm(x, a, b, alpha=3)",
     "torch.addmm(x, a, a)",
-    *(f"torch.addmv({t}, a, u{o})" for t in ["h", "s", "one", "u"] for o in ["", ", beta=2, alpha=0.5"]),
-    *(f"torch.baddbmm({t}, p, q{o})" for t in ["x", "s", "one", "u"] for o in ["", ", beta=2, alpha=0.5"]),
+    *(f"torch.addmv({t}, a, u{o})" for t in ["h", "s", "one", "u"] for o in FACTORS),
+    *(f"torch.baddbmm({t}, p, q{o})" for t in ["x", "s", "one", "u"] for o in FACTORS),
     *(
         f"torch.nn.functional.linear({x}, {w}{b})"
         for x in ["a", "p", "u", "e", "s", "b"]

@@ -27,7 +27,8 @@ INPUTS = {
     "y": ([-float("inf"), -float("inf")], [2], "float64"),
     "p": ([2.0, 0.0, 3.0, 0.0, -1.0, 0.5, 0.0, 4.0], [2, 4], "float64"),
 }
-ANY = ["x", "z", "f", "v", "s", "o", "e", "m", "i", "u", "b", "t", "n", "x.t()", "z.transpose(0, 2)"]
+ANY = [*"xzfvsoemiubtn", "x.t()", "z.transpose(0, 2)"]
+SCORES = [*ANY, *"hjly"]
 FLOATS = [name for name in ANY if name not in "iub"]
 DIMS = ["", "0", "-1", "(0, 1)", "()", "1, True", "5", "(0, 0)", "(0, -2)", "dim=-1, keepdim=True"]
 ONE_DIM = ["0", "-1", "1, True", "5", "-3", "dim=0, keepdim=True"]
@@ -66,16 +67,16 @@ EXPRESSIONS = [
         for dim in ["", ", 0", ", dim=-1, keepdim=True"]
     ),
     *calls("norm", ["z", "s", "o", "v"], ["2.5", "2.5, -1"]),
-    *calls("logsumexp", [*ANY, "h", "j", "l", "y"], [a for a in DIMS[1:] if a != "()"]),
-    *calls("softmax", [*ANY, "h", "j", "l", "y"], ["0", "-1", "dim=1", "5", "0, torch.float64"]),
-    *calls("log_softmax", [*ANY, "h", "j", "l", "y"], ["0", "-1", "dim=1", "5", "0, torch.float64"]),
+    *calls("logsumexp", SCORES, [a for a in DIMS[1:] if a != "()"]),
+    *calls("softmax", SCORES, ["0", "-1", "dim=1", "5", "0, torch.float64"]),
+    *calls("log_softmax", SCORES, ["0", "-1", "dim=1", "5", "0, torch.float64"]),
     *calls("cumsum", ANY, ["0", "-1", "dim=1", "5", "0, dtype=torch.float64"]),
     *calls("cumprod", [*ANY, "p", "q", "k"], ["0", "-1", "dim=1", "5", "0, dtype=torch.float64"]),
     *calls("median", [n for n in ANY if n != "b"], ["", *ONE_DIM]),
-    *calls("sort", ANY, ["stable=True", "dim=0, stable=True", "dim=1, descending=True, stable=True"]),
+    *calls("sort", ANY, [f"{d}stable=True" for d in ["", "dim=0, ", "dim=1, descending=True, "]]),
     *calls("sort", ["x", "z"], ["", "0", "0, True", "5"]),
     *calls("argsort", ANY, ["stable=True", "dim=0, descending=True, stable=True", "dim=5"]),
-    *calls("topk", ["x", "z", "f", "v", "s", "o", "x.t()"], ["1", "0", "2", "2, 0", "2, 0, False", "9", "-1"]),
+    *calls("topk", [*"xzfvso", "x.t()"], ["1", "0", "2", "2, 0", "2, 0, False", "9", "-1"]),
     "torch.topk(e, 0)",
     "torch.topk(e, 1)",
     "torch.max(x, z[0])",
@@ -90,7 +91,8 @@ EXPRESSIONS = [
     "x.sum(1.5)",
     "x.norm('nuc', 5)",
     "x.var(unbiased=False, correction=0)",
-    *(f"z.sum_to_size({a})" for a in ["3, 4", "(1, 3, 1)", "2, 3, 4", "1", "3, 3", "1, 2, 3, 4", "()"]),
+    *(f"z.sum_to_size({a})" for a in ["3, 4", "(1, 3, 1)", "2, 3, 4", "1", "3, 3", "()", ""]),
+    "z.sum_to_size(1, 2, 3, 4)",
     *(f"{x}.sum_to_size({a})" for x, a in [("i", "3"), ("s", "()"), ("m", "3"), ("m", "0, 1")]),
     "torch.sum(x * x, 0) * torch.amax(x, 0)",
     "torch.max(x, 1).values * torch.max(x, 1)[1]",

@@ -53,7 +53,10 @@ def test_data_and_grad_refuse_what_is_no_number():
     assert (v.data, v.grad) == (1.0, 0.0)
 
 
-@pytest.mark.parametrize("text", ["v + 'a'", "'a' - v", "v * None", "[1] / v", "v ** 'a'", "v + 1j"])
+REFUSED = ["v + 'a'", "'a' - v", "v * None", "[1] / v", "v ** 'a'", "v + 1j"]
+
+
+@pytest.mark.parametrize("text", REFUSED)
 def test_arithmetic_with_something_else_is_pythons_own_error(text):
     with pytest.raises(TypeError, match=r"unsupported operand|can only concatenate|can't multiply"):
         eval(text, {"v": Value(1.0)})
@@ -61,18 +64,18 @@ def test_arithmetic_with_something_else_is_pythons_own_error(text):
 
 def test_options_must_be_numbers_and_are_named():
     v = Value(1.0)
-    with pytest.raises(TypeError, match=r"leaky_relu: negative_slope needs a number; got 'a'|text"):
+    with pytest.raises(TypeError, match=r"leaky_relu.* needs a number; got the text 'a'"):
         v.leaky_relu("a")
-    with pytest.raises(TypeError, match="elu: alpha needs a number; got None"):
+    with pytest.raises(TypeError, match=r"elu.* needs a number; got None"):
         v.elu(None)
-    with pytest.raises(TypeError, match="clamp_min: min needs a number; got a Value"):
+    with pytest.raises(TypeError, match=r"clamp_min.* needs a number; got a Value"):
         v.clamp_min(Value(0.0))
-    with pytest.raises(TypeError, match="clamp_max: max needs a number; got a Value"):
+    with pytest.raises(TypeError, match=r"clamp_max.* needs a number; got a Value"):
         v.clamp(max=Value(0.0))
 
 
 def test_backward_of_a_constant_says_why_there_is_no_graph():
-    with pytest.raises(RuntimeError, match=r"Value\.backward: this Value does not require grad.*no_grad"):
+    with pytest.raises(RuntimeError, match=r"Value\.backward: this Value does not.*no_grad"):
         Value(1.0, requires_grad=False).backward()
     with pytest.raises(RuntimeError, match=r"detach\(\)"):
         (Value(1.0) * 2).detach().backward()
@@ -104,9 +107,9 @@ def test_slopes_must_be_as_many_as_parents_and_numbers():
     a = Value(1.0)
     with pytest.raises(ValueError, match="2 parents need as many slopes; got 1"):
         Value(2.0, (a, a), (1.0,))
-    with pytest.raises(TypeError, match="parents must be Values; got .*3.0"):
+    with pytest.raises(TypeError, match=r"parents must be Values; got .*3\.0"):
         Value(2.0, (a, 3.0), (1.0, 1.0))
-    with pytest.raises(TypeError, match="slope needs a number; got the text '1.0'"):
+    with pytest.raises(TypeError, match=r"slope needs a number; got the text '1\.0'"):
         Value(2.0, (a,), ("1.0",))
 
 

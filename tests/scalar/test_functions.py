@@ -291,7 +291,7 @@ def test_a_once_differentiable_function_is_refused_when_a_derivative_is_taken_th
     assert y.grad_fn is not None
     (first,) = grad(y, x, create_graph=True)
     assert first.data == 9 * math.cos(2.0)
-    with pytest.raises(RuntimeError, match="Sine: backward is marked once_differentiable"):
+    with pytest.raises(RuntimeError, match=r"Sine.*: backward is marked once_differentiable"):
         grad(first, x)
     with pytest.raises(RuntimeError, match="once_differentiable"):
         grad(first, w)
@@ -315,7 +315,7 @@ def test_a_backward_that_returns_raw_numbers_is_refused_at_second_order():
     RawSine.apply(x).backward()
     assert x.grad == math.cos(2.0)
     (first,) = grad(RawSine.apply(x), x, create_graph=True)
-    with pytest.raises(RuntimeError, match="RawSine: backward returned numbers made outside"):
+    with pytest.raises(RuntimeError, match=r"RawSine.*: backward returned numbers made outside"):
         grad(first, x)
 
 
@@ -366,7 +366,7 @@ def test_a_gradient_of_a_shape_is_refused_for_a_value():
 
 @pytest.mark.parametrize("wrong", ["text", np.ones(2), object(), {}], ids=kind)
 def test_a_gradient_of_a_wrong_type_is_refused(wrong):
-    with pytest.raises(TypeError, match="MineBackward.*x needs to be a Value or a number; got"):
+    with pytest.raises(TypeError, match=r"MineBackward.*x needs to be a Value or a number; got"):
         returning(wrong).apply(Value(1.0)).backward()
 
 
@@ -382,20 +382,20 @@ def test_a_result_that_is_no_number_is_refused_where_it_is_the_only_one():
 
 def test_values_hidden_in_a_list_are_noticed():
     F = function(forward=lambda ctx, vs: vs[0] * vs[1], backward=lambda ctx, g: None)
-    with pytest.warns(UserWarning, match="Mine.*inside vs are not seen.*separate arguments"):
+    with pytest.warns(UserWarning, match=r"Mine.*inside vs are not seen.*separate arguments"):
         y = F.apply([Value(2.0), Value(3.0)])
     assert (y.data, y.requires_grad) == (6.0, False)
 
 
 def test_a_function_is_not_called_itself():
-    with pytest.raises(TypeError, match=r"Cube\(...\): a Function is not called itself; write Cube"):
+    with pytest.raises(TypeError, match=r"Cube\(...\): a Function is not called itself; write"):
         Cube(Value(2.0))
 
 
 def test_a_wrong_number_of_arguments_names_the_function():
-    with pytest.raises(TypeError, match="Cube.apply: too many positional arguments"):
+    with pytest.raises(TypeError, match=r"Cube.apply: too many positional arguments"):
         Cube.apply(Value(1.0), Value(2.0))
-    with pytest.raises(TypeError, match="Sine.apply: missing a required argument: 'scale'"):
+    with pytest.raises(TypeError, match=r"Sine.apply: missing a required argument: 'scale'"):
         Sine.apply(Value(1.0))
 
 
@@ -416,6 +416,15 @@ def test_save_for_backward_takes_no_plain_numbers_and_says_where_they_go():
         function(forward=forward).apply(Value(1.0))
 
 
+def test_a_value_cannot_be_marked_as_changed_in_place():
+    def forward(ctx, x):
+        ctx.mark_dirty(x)
+        return x
+
+    with pytest.raises(TypeError, match=r"Mine: mark_dirty takes Tensors; .* return a new Value"):
+        function(forward=forward).apply(Value(1.0) * 1)
+
+
 def test_save_for_backward_may_be_called_once():
     def forward(ctx, x):
         ctx.save_for_backward(x)
@@ -432,7 +441,7 @@ def test_what_was_saved_is_freed_by_backward_unless_it_is_retained():
     y.backward(retain_graph=True)
     y.backward()
     assert x.grad == 24.0
-    with pytest.raises(RuntimeError, match="Cube.*second time.*retain_graph=True"):
+    with pytest.raises(RuntimeError, match=r"Cube.*second time.*retain_graph=True"):
         y.backward()
     with pytest.raises(RuntimeError, match="retain_graph=True"):
         _ = y.grad_fn.saved_tensors

@@ -150,7 +150,9 @@ def test_no_grad_makes_results_outside_the_graph():
         y = x * x
         with engine.enable_grad():
             z = x * x
-    assert (y.requires_grad, z.requires_grad, y._prev, x.requires_grad) == (False, True, set(), True)
+    assert (y.requires_grad, y._prev) == (False, set())
+    assert z.requires_grad
+    assert x.requires_grad
 
 
 def test_setting_data_changes_this_node_and_not_what_was_made_of_it():
@@ -366,7 +368,7 @@ def test_grad_weights_its_outputs():
 
 def test_grad_of_an_unused_input_is_an_error_none_or_zero():
     x, w = Value(3.0), Value(2.0)
-    with pytest.raises(RuntimeError, match="input 1 was not used.*allow_unused=True"):
+    with pytest.raises(RuntimeError, match=r"input 1 was not used.*allow_unused=True"):
         grad(x * x, [x, w])
     assert grad(x * x, w, allow_unused=True) == (None,)
     (zero,) = grad(x * x, w, materialize_grads=True)

@@ -84,8 +84,7 @@ def test_a_float_a_value_and_the_method_give_the_same_bits(rule, a, b):
 
 @pytest.mark.parametrize("name", sorted(set(RULES) - {"pow_number"}))
 def test_a_rule_is_a_function_of_engine_and_a_method_with_a_docstring(name):
-    assert getattr(engine, name).__doc__ == RULES[name].__doc__
-    assert RULES[name].__doc__.strip().endswith((".", ")"))
+    assert getattr(engine, name).__doc__.strip().endswith((".", ")"))
     assert hasattr(Value, name) or name in OPERATORS or callable(getattr(Value(1.0), name))
 
 

@@ -72,7 +72,7 @@ FUNCTIONS = {
     "cumsum along": lambda x: x.cumsum(-1),
     "cumprod": lambda x: x.cumprod(0),
     "cumprod along": lambda x: x.cumprod(-1),
-    "sum_to_size": lambda x: x.sum_to_size(*x.shape[1:]),
+    "sum_to_size": lambda x: x.sum_to_size(x.shape[1:]),
 }
 LAYOUTS = {
     "as it is": lambda rng: random(rng, 4, 3),
@@ -90,11 +90,15 @@ def test_first_and_second_derivatives_match_differences(name, layout, rng):
     assert gradgradcheck(FUNCTIONS[name], x)
 
 
+WITHOUT_DERIVATIVE_AT_TIES = {"max", "min", "amax", "amin", "median", "sort", "topk"}
+WITHOUT_DERIVATIVE_AT_TIES |= {"std", "std_mean", "norm"}
+
+
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_derivatives_pass_through_a_broadcast_input(name, rng):
     x = random(rng, 3, 1)
     # Equal elements have no derivative in max and its like, nor has their spread.
-    if name.split()[0] in "max min amax amin median sort topk std std_mean norm".split():
+    if name.split()[0] in WITHOUT_DERIVATIVE_AT_TIES:
         offsets = engine.tensor(rng.normal(size=(3, 4)))
         assert gradcheck(lambda x: FUNCTIONS[name](x + offsets), x)
     else:
@@ -239,15 +243,13 @@ def test_inf_and_nan_are_results_and_no_warnings():
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_a_result_has_memory_of_its_own(name, rng):
-    for shape in ((), (1,), (1, 1), (2, 2)):
+    for shape in ((2, 1), (2, 2)):
         x = engine.tensor(rng.normal(size=shape))
-        if len(shape) < 2 and name in ("sum_to_size", "topk", "topk smallest"):
-            continue
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            y = FUNCTIONS[name](x) if shape != (1, 1) else x.sum(()) + 0 * x
+            y = FUNCTIONS[name](x)
         for t in y if isinstance(y, tuple) else (y,):
-            assert not np.shares_memory(t.numpy(), x.numpy()) or t is x
+            assert not np.shares_memory(t.numpy(), x.numpy())
 
 
 def test_reductions_take_numpys_names_too():
@@ -260,13 +262,22 @@ def test_reductions_take_numpys_names_too():
 
 def test_nodes_are_named_as_torchs():
     x = engine.tensor([[1.0, 2.0], [3.0, 5.0]], requires_grad=True)
-    made = (x.sum(), x.mean(), x.var(), x.std(), x.prod(), x.max(1)[0], x.min(1)[0], x.amax(), x.amin())
-    made += (x.sort()[0], x.topk(1)[0], x.logsumexp(0), x.softmax(0), x.log_softmax(0))
-    made += (x.cumsum(0), x.cumprod(0), x.median())
-    assert [t.grad_fn.name().removesuffix("Backward0") for t in made] == (
-        "Sum Mean Var Std Prod Max Min Amax Amin Sort Topk Logsumexp Softmax LogSoftmax "
-        "Cumsum Cumprod Median"
-    ).split()
+    alone = ("sum", "mean", "var", "std", "prod", "amax", "amin", "median")
+    along = (
+        "max",
+        "min",
+        "sort",
+        "topk",
+        "logsumexp",
+        "softmax",
+        "log_softmax",
+        "cumsum",
+        "cumprod",
+    )
+    for name in (*alone, *along):
+        y = getattr(engine, name)(x, *([1] if name in along else []))
+        y = y[0] if isinstance(y, tuple) else y
+        assert y.grad_fn.name() == f"{name.title().replace('_', '')}Backward0"
 
 
 def test_what_backward_needs_may_not_be_changed_in_place():
@@ -302,7 +313,7 @@ ERRORS = {
         RuntimeError,
         r"mean\(\): .* floating point.* Got: engine.int64; convert it first",
     ),
-    "a variance of integers": (lambda: engine.tensor([1, 2]).var(), RuntimeError, r"var\(\): Input"),
+    "a variance of integers": (lambda: engine.tensor([1]).var(), RuntimeError, r"var\(\): Input"),
     "two corrections": (
         lambda: X.var(unbiased=True, correction=0),
         TypeError,
@@ -315,7 +326,7 @@ ERRORS = {
     ),
     "no sizes": (lambda: X.sum_to_size(), TypeError, "missing 1 required positional argument"),
     "a norm by name": (lambda: X.norm("nuc"), RuntimeError, "'fro' or inf; got 'nuc'"),
-    "a norm of integers": (lambda: engine.tensor([1]).norm(), RuntimeError, r"norm\(\): Input dtype"),
+    "a norm of integers": (lambda: engine.tensor([1]).norm(), RuntimeError, r"norm\(\): Input"),
     "a norm of nothing": (
         lambda: EMPTY.norm(inf, 0),
         RuntimeError,

@@ -111,6 +111,8 @@ class Bilinear(Function):
 class DeterminantOfTwo(Function):
     @staticmethod
     def forward(ctx, m):
+        if tuple(m.shape) != (2, 2):
+            raise ValueError("DeterminantOfTwo: m must have shape (2, 2)")
         ctx.save_for_backward(m)
         return m[0, 0] * m[1, 1] - m[0, 1] * m[1, 0]
 

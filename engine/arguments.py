@@ -1,0 +1,68 @@
+"""How the arguments of `Function.apply` meet the parameters of forward."""
+
+import inspect
+import warnings
+from functools import cache
+from typing import Any
+
+from engine.nodes import needs_grad
+
+
+@cache
+def signature(function: Any) -> inspect.Signature:
+    """The parameters of forward that `apply` fills: without ctx, in the style that has it."""
+    parameters = list(inspect.signature(function.forward).parameters.values())
+    return inspect.Signature(parameters if function.two_step() else parameters[1:])
+
+
+def argument_name(function: Any, i: int) -> str:
+    """The name of argument i of forward."""
+    names = list(signature(function).parameters.values())
+    if i < len(names) and names[i].kind is not inspect.Parameter.VAR_POSITIONAL:
+        return names[i].name
+    return f"{names[-1].name}[{i - len(names) + 1}]" if names else f"input {i}"
+
+
+def bound(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+    """The arguments in the order of forward's parameters; a list with a gradient in it warns."""
+    least, most = arity(function)
+    if kwargs or function.two_step() or not least <= len(args) <= most:
+        args = bind(function, args, kwargs)
+    for i, x in enumerate(args):
+        if isinstance(x, (list, tuple, dict)) and hides(x):
+            warnings.warn(
+                f"{function.__name__}.apply: the Values or Tensors inside "
+                f"{argument_name(function, i)} are not seen and get no gradient; pass them as "
+                "separate arguments",
+                UserWarning,
+                stacklevel=3,
+            )
+    return args
+
+
+def bind(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+    """The arguments in the order of forward's parameters, defaults filled in."""
+    try:
+        call = signature(function).bind(*args, **kwargs)
+    except TypeError as error:
+        hint = "; to pass the items of a tuple write apply(*args)" if len(args) == 1 else ""
+        raise TypeError(f"{function.__name__}.apply: {error}{hint}") from None
+    call.apply_defaults()
+    return call.args
+
+
+@cache
+def arity(function: Any) -> tuple[float, float]:
+    """The least and the largest number of arguments that apply takes without names."""
+    least, most = 0, 0.0
+    for p in signature(function).parameters.values():
+        if p.kind is p.VAR_POSITIONAL:
+            most = float("inf")
+        elif p.kind is not p.VAR_KEYWORD:
+            least, most = least + (p.default is p.empty), most + 1
+    return least, most
+
+
+def hides(x: Any) -> bool:
+    """Whether the list, tuple or dict has something in it that needs a gradient."""
+    return any(map(needs_grad, x.values() if isinstance(x, dict) else x))

@@ -1,0 +1,23 @@
+"""Variable: PyTorch's old name for a tensor with a gradient."""
+
+from typing import Any
+
+from engine.nodes import DIFFERENTIABLE
+from engine.tensors import Tensor
+
+
+class VariableMeta(type):
+    """Makes every Tensor an instance of Variable."""
+
+    def __instancecheck__(cls, x: Any) -> bool:
+        return isinstance(x, Tensor)
+
+    def __call__(cls, data: Any, requires_grad: bool = False, volatile: bool = False) -> Any:
+        if not isinstance(data, DIFFERENTIABLE):
+            raise TypeError(f"Variable: data has to be a tensor, but got {type(data).__name__}")
+        return data.detach().requires_grad_(requires_grad)
+
+
+class Variable(metaclass=VariableMeta):
+    """Variable(t, requires_grad=True) is a leaf that shares t's memory; use tensors themselves:
+    engine.tensor(..., requires_grad=True)."""

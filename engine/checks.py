@@ -1,0 +1,126 @@
+"""What a backward may return: as many gradients as inputs, each like its input, differentiable
+where that is asked for. What broadcasting spread is summed here, and nowhere else."""
+
+from typing import Any
+
+import numpy as np
+
+from engine.nodes import (
+    DIFFERENTIABLE,
+    Error,
+    Node,
+    TensorBase,
+    Value,
+    as_node,
+    attach,
+    edge_of,
+    shape_of,
+    state,
+    value,
+)
+
+ONCE = (
+    "{0}: backward is marked once_differentiable, so its result cannot be differentiated again; "
+    "write it in differentiable operations and drop the mark for second derivatives"
+)
+RAW = (
+    "{0}: backward returned numbers made outside the graph, so its result cannot be differentiated "
+    "again; write it in Values or Tensors, or mark it once_differentiable"
+)
+
+
+def counted(node: Node, given: Any) -> tuple[Any, ...]:
+    """One gradient per input; more may follow when they are None."""
+    given = tuple(given) if isinstance(given, (tuple, list)) else (given,)
+    n = len(node._edges)
+    if len(given) < n or any(g is not None for g in given[n:]):
+        names = ", ".join(node.argument(i) for i in range(n))
+        raise RuntimeError(
+            f"function {node.name()} returned an incorrect number of gradients (expected {n}, "
+            f"got {len(given)}): backward returns one for each input ({names}), None for what "
+            "needs none"
+        )
+    return given[:n]
+
+
+def guarded(node: Node, given: tuple[Any, ...], grads: list[Any]) -> tuple[Any, ...]:
+    """The gradients given, with an Error behind those that cannot be differentiated again."""
+    hidden = tuple(edge for edge in map(edge_of, grads) if edge is not None)
+    return tuple(
+        g if g is None or edge is None else guard(node, g, edge, hidden)
+        for g, edge in zip(given, node._edges, strict=True)
+    )
+
+
+def guard(node: Node, g: Any, edge: Any, hidden: tuple[Any, ...]) -> Any:
+    """g itself, or its numbers with an Error behind them."""
+    raw = not isinstance(g, DIFFERENTIABLE)
+    if not raw and not node.once_differentiable:
+        return g
+    text = ONCE if node.once_differentiable else RAW
+    g = as_node(g, isinstance(edge[0], Value)) if raw else g.detach()
+    return attach(g, Error(text.format(node.name()), node._edges, [shape_of(g)], hidden), 0)
+
+
+def fit(g: Any, edge: Any, node: Node, i: int, create_graph: bool) -> Any:
+    """The gradient that a node returned for its input i, in the input's own kind, shape and
+    dtype: what broadcasting spread is summed, here and nowhere else."""
+    target, output = edge
+    if isinstance(target, Value):
+        return fit_number(g, node, i, create_graph)
+    shape, dtype = (
+        (target._array.shape, target._array.dtype)
+        if isinstance(target, TensorBase)
+        else target._shapes[output]
+    )
+    if not isinstance(g, TensorBase):
+        g = fit_array(g, shape, node, i)
+    if g._array.shape != shape:
+        if not sums_to(g._array.shape, shape):
+            raise RuntimeError(wrong_shape(g._array.shape, shape, node, i))
+        g = g.sum_to_size(shape)
+    return g if g._array.dtype == dtype else g.to(dtype)
+
+
+def fit_number(g: Any, node: Node, i: int, create_graph: bool) -> Any:
+    """The gradient of a Value: a float, or a Value where derivatives of it are wanted."""
+    if isinstance(g, TensorBase):
+        if g._array.shape != ():
+            raise RuntimeError(wrong_shape(g._array.shape, (), node, i))
+        return g.as_value() if create_graph else float(g._array)
+    if isinstance(g, Value):
+        return g if create_graph else g.data
+    if not value.is_number(g) and not (isinstance(g, np.ndarray) and g.shape == ()):
+        raise TypeError(
+            f"{node.name()}: the gradient of {node.argument(i)} needs to be a Value or a number; "
+            f"got {type(g).__name__}{getattr(g, 'shape', '')}"
+        )
+    return Value(g, requires_grad=False) if create_graph else float(g)
+
+
+def fit_array(g: Any, shape: tuple[int, ...], node: Node, i: int) -> Any:
+    """The gradient of a Tensor that came as an array, or as a number for shape ()."""
+    if isinstance(g, Value):
+        return g.as_tensor()
+    if isinstance(g, np.ndarray) or (value.is_number(g) and shape == ()):
+        return TensorBase.constant(np.asarray(g))
+    raise TypeError(
+        f"{node.name()}: the gradient of {node.argument(i)} needs to be a Tensor or an array of "
+        f"shape {shape}; got {g!r}, a {type(g).__name__}"
+    )
+
+
+def sums_to(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:
+    """Whether `target` broadcasts to `shape`, so that a gradient can be summed to it."""
+    tail = shape[len(shape) - len(target) :]
+    return len(shape) >= len(target) and all(
+        t in (n, 1) for n, t in zip(tail, target, strict=True)
+    )
+
+
+def wrong_shape(got: tuple[int, ...], needed: tuple[int, ...], node: Node, i: int) -> str:
+    return (
+        f"Function {node.name()} returned an invalid gradient at index {i} - got {got} but "
+        f"expected shape compatible with {needed}: backward needs to return for "
+        f"{node.argument(i)} a gradient of that input's shape"
+    )

@@ -1,0 +1,178 @@
+"""What a graph is made of: nodes, edges between them, and what a node keeps for backward."""
+
+from typing import Any
+
+from engine import builds
+
+value = builds.module("value")
+modes = builds.module("modes")
+Value = value.Value
+state = modes.of_threads()
+
+
+class TensorBase:
+    """The fields of a Tensor that a graph needs: see `engine.tensors`."""
+
+    __slots__ = (
+        "__dict__",
+        "__weakref__",
+        "_array",
+        "_base",
+        "_counter",
+        "_grad",
+        "_grad_fn",
+        "_hooks",
+        "_output_nr",
+        "_requires_grad",
+        "_view",
+    )
+
+
+DIFFERENTIABLE = (Value, TensorBase)
+
+
+def needs_grad(x: Any) -> bool:
+    """Whether x is a Value or Tensor that a gradient is wanted for."""
+    return isinstance(x, DIFFERENTIABLE) and x.requires_grad
+
+
+class Node:
+    """A node of the graph: one call of an operation, with an edge to each of its inputs.
+
+    An edge is a pair (node, output number), None for a constant; a Value, and a leaf Tensor,
+    stands for its own node. `shapes` has one entry per output: (shape, dtype), None for a Value.
+    Hidden edges lead to nodes that are visited after this one, but get no gradient from it.
+    """
+
+    _edges: tuple[Any, ...] = ()
+    hidden: tuple[Any, ...] = ()
+    _shapes: list[Any] = []
+    _hooks: Any = None
+    once_differentiable = False
+
+    def name(self) -> str:
+        """The node's name, as PyTorch's: MulBackward0, CubeBackward."""
+        return type(self).__name__
+
+    def differentiate(self, grads: list[Any]) -> tuple[Any, ...]:
+        """The gradients of the inputs, given one per output."""
+        raise NotImplementedError
+
+    def release(self) -> None:
+        """Free what was saved for backward."""
+
+    def argument(self, i: int) -> str:
+        """The name of input i, for errors."""
+        return f"input {i}"
+
+
+class Error(Node):
+    """Stands behind a gradient that cannot be differentiated again; raises when that is tried.
+
+    Its visible edges are those of the Function; the hidden ones lead to what the incoming
+    gradients were made of, so that a walk knows what lies behind it.
+    """
+
+    def __init__(self, message: str, edges: Any, shapes: list[Any], hidden: Any = ()):
+        self.message = message
+        self._edges = edges
+        self._shapes = shapes
+        self.hidden = hidden
+
+    def differentiate(self, grads: list[Any]) -> tuple[Any, ...]:
+        raise RuntimeError(self.message)
+
+
+def edge_of(x: Any) -> Any:
+    """Where the gradient of x goes: (node, output number), or None for a constant."""
+    if not needs_grad(x):
+        return None
+    if isinstance(x, Value):
+        return x, 0
+    node = x.grad_fn
+    return (x, 0) if node is None else (node, x._output_nr)
+
+
+def attach(x: Any, node: Node, number: int) -> Any:
+    """Make x, fresh from forward, output `number` of the node."""
+    if isinstance(x, Value):
+        return value.output(x.data, node.name(), node, number)
+    x._grad_fn, x._output_nr, x._requires_grad = node, number, True
+    return x
+
+
+class Saved:
+    """One thing kept for backward: an input, an output by its number, or something between."""
+
+    __slots__ = ("between", "number", "saved", "version")
+
+    def __init__(self, x: Any, number: int | None, between: bool):
+        self.number = number
+        self.between = between
+        self.version = None if x is None or isinstance(x, Value) else x._version
+        self.saved = x if number is None else x.detach()
+
+    def unpack(self, node: Node) -> Any:
+        """What was saved, joined to the graph again; an in-place change since is an error."""
+        x = self.saved
+        if self.version is not None and x._version != self.version:
+            raise RuntimeError(stale(node, x, self.version))
+        if self.number is not None:
+            return attach(x.detach(), node, self.number)
+        if self.between and is_floating(x) and state.grad_enabled:
+            cut = Error(CUT.format(node.name()), node._edges, [shape_of(x)])
+            return attach(x.detach(), cut, 0)
+        return x
+
+
+def position(x: Any, where: tuple[Any, ...]) -> int | None:
+    """The place of the object x among others."""
+    return next((i for i, y in enumerate(where) if y is x), None)
+
+
+def as_node(x: Any, scalar: bool) -> Any:
+    """A number as a constant Value, or a number or an array as a constant Tensor."""
+    return Value(x, requires_grad=False) if scalar else TensorBase.constant(x)
+
+
+def is_floating(x: Any) -> bool:
+    """Whether x can have a gradient."""
+    return isinstance(x, Value) or bool(x.is_floating_point())
+
+
+def shape_of(x: Any) -> Any:
+    """What the gradient of an output must look like: (shape, dtype), None for a number, False
+    for what has none."""
+    if isinstance(x, TensorBase):
+        return x._array.shape, x._array.dtype
+    return None if isinstance(x, Value) else False
+
+
+def zero(shape: Any) -> Any:
+    """The gradient of an output that got none, given what it must look like."""
+    if shape is None:
+        return Value(0.0, requires_grad=False)
+    return TensorBase.zeros(*shape) if shape else None
+
+
+CUT = (
+    "{0}: a second derivative through a tensor that forward saved and that is neither an input nor "
+    "an output would be wrong, as its link to the input is lost; save the input and compute it in "
+    "backward, return it as an output too, or, if it is a constant (a mask, noise), keep it as a "
+    "plain attribute of ctx"
+)
+FREED = (
+    "{0}: Trying to backward through the graph a second time (or directly access saved tensors "
+    "after they have already been freed). Specify retain_graph=True in the first backward if it is "
+    "meant; the usual cause is a tensor made once outside the loop: make it inside"
+)
+
+
+def stale(node: Node, x: Any, version: int) -> str:
+    """The error for a saved tensor that was changed in place."""
+    return (
+        f"one of the variables needed for gradient computation has been modified by an inplace "
+        f"operation: a {type(x).__name__} of shape {tuple(x.shape)} that {node.name()} saved is at "
+        f"version {x._version}; expected version {version}. Use the out-of-place form, or clone() "
+        "before the change"
+    )
