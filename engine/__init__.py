@@ -5,7 +5,7 @@ results are PyTorch's wherever it has them: `import engine as torch`.
 """
 
 import engine.autograd as autograd
-from engine import builds, cuda, graph, habits, nn, ops, optim, registry, tensors
+from engine import builds, cuda, graph, habits, nn, ops, optim, registry, saving, tensors
 from engine.builds import (
     __version__ as __version__,
 )
@@ -246,6 +246,27 @@ from engine.ops.elementwise import (
 )
 from engine.ops.elementwise import (
     true_divide as true_divide,
+)
+from engine.ops.index import (
+    argwhere as argwhere,
+    diag_embed as diag_embed,
+    gather as gather,
+    index_add as index_add,
+    index_copy as index_copy,
+    index_fill as index_fill,
+    index_put as index_put,
+    index_put_ as index_put_,
+    index_select as index_select,
+    masked_fill as masked_fill,
+    masked_scatter as masked_scatter,
+    masked_select as masked_select,
+    nonzero as nonzero,
+    repeat_interleave as repeat_interleave,
+    scatter as scatter,
+    scatter_add as scatter_add,
+    take as take,
+    take_along_dim as take_along_dim,
+    where as where,
 )
 from engine.ops.join import (
     cat as cat,
@@ -676,8 +697,8 @@ habits.value.connect(
     general=graph.general,
     lookup=habits.lookup,
     by_hand=habits.by_hand,
-    saved=habits.saved,
-    restore=habits.restore,
+    saved=saving.saved_value,
+    restore=saving.rebuild_value,
     elementary=registry.of_values,
     ufunc=tensors.array_ufunc,
 )

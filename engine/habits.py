@@ -151,28 +151,3 @@ def pushed(v: Any, g: float) -> list[tuple[Any, float]]:
     finally:
         for x, grad, has_grad in before:
             x._grad, x._has_grad = grad, has_grad
-
-
-def saved(v: Any) -> tuple[Any, ...]:
-    """What a pickle or a copy of a leaf holds; a result of operations has a graph, and none."""
-    if not v.is_leaf:
-        raise RuntimeError(
-            "copying or pickling a Value needs one made by the program; this one is the result "
-            f"of {_op(v)!r}: use v.detach(), which has no graph"
-        )
-    attributes = dict(getattr(v, "__dict__", {}))
-    if isinstance(v._extra, value.Extra):
-        attributes |= v._extra.attributes or {}
-    kind = None if type(v) is Value else type(v)
-    return kind, v.data, v.grad if v._has_grad else None, v.requires_grad, attributes
-
-
-def restore(kind: Any, data: float, grad: float | None, requires_grad: bool, names: Any) -> Any:
-    """The Value that `saved` describes, in the build that runs."""
-    kind = kind or Value
-    v = kind.__new__(kind)
-    Value.__init__(v, data, requires_grad=requires_grad)
-    v.grad = grad
-    for name, x in names.items():
-        setattr(v, name, x)
-    return v

@@ -44,6 +44,7 @@ class Rule:
         self.arity = len(self.operands)
         self.selection = selection
         self._slopes: Callable[..., Any] | None = None
+        self.is_method = self.arity == 1 and self.name in vars(Value)
         if self.arity not in (1, 2):
             raise TypeError(f"rule {self.name}: needs one or two operands; got {self.arity}")
 
@@ -70,6 +71,8 @@ class Rule:
     def __call__(self, *operands: Any) -> Any:
         if len(operands) != self.arity:
             raise TypeError(f"{self.name}: needs {self.arity} operands; got {len(operands)}")
+        if self.is_method and isinstance(operands[0], Value):
+            return getattr(operands[0], self.name)()
         for x in operands:
             if hasattr(x, "_apply_rule"):
                 return x._apply_rule(self, operands)

@@ -182,3 +182,31 @@ def elu(a, k):
 
 def elu_slope(a, k, y):
     return m.where(m.less(0.0, a), 1.0, k * m.exp(m.minimum(a, 0.0)))
+
+
+def softplus(a):
+    """log(1 + e ** a), from 0 up, without overflow."""
+    return m.maximum(a, 0.0) + m.log1p(m.exp(-m.fabs(a)))
+
+
+def softplus_slope(a, y):
+    return rules.sigmoid(a)
+
+
+def gelu(a):
+    """a times the normal distribution function of a, exactly (by erf). Source: arXiv:1606.08415."""
+    return 0.5 * a * (1.0 + m.erf(0.7071067811865476 * a))
+
+
+def gelu_slope(a, y):
+    density = 0.3989422804014327 * m.exp(-0.5 * a * a)
+    return 0.5 * (1.0 + m.erf(0.7071067811865476 * a)) + a * density
+
+
+def leaky_relu(a, k):
+    """a where it is above 0, k * a elsewhere; the slope at 0 is k."""
+    return m.where(m.less(0.0, a), a, k * a)
+
+
+def leaky_relu_slope(a, k, y):
+    return m.where(m.less(0.0, a), 1.0, k)

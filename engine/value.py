@@ -14,6 +14,7 @@ import itertools
 import threading
 import warnings
 from numbers import Real
+from operator import eq, ge, gt, le, lt
 
 import numpy as np
 
@@ -216,11 +217,11 @@ def op_of(v):
     return extra.op if isinstance(extra, Extra) else extra
 
 
-def comparable(x):
-    """The number by which x compares with a Value; None where it has none."""
-    if isinstance(x, Value):
-        return x.data
-    return float(x) if is_number(x) else None
+def compare(relation, v, x):
+    """Whether the number of v stands in the relation to x, a Value or a number."""
+    if isinstance(x, Value) or is_number(x):
+        return relation(v.data, as_number(x, "comparison"))
+    return NotImplemented
 
 
 @cython.trashcan(True)
@@ -238,19 +239,8 @@ class Value:
     """
 
     __slots__ = (
-        "__dict__",
-        "_a",
-        "_b",
-        "_data",
-        "_extra",
-        "_flight",
-        "_grad",
-        "_has_grad",
-        "_mark",
-        "_requires_grad",
-        "_slope_a",
-        "_slope_b",
-    )
+        "__dict__ _data _grad _flight _a _b _slope_a _slope_b _extra _mark _requires_grad _has_grad"
+    ).split()
 
     def __init__(self, data, parents=(), slopes=(), *, requires_grad=True, label=""):
         empty(self)
@@ -370,7 +360,7 @@ class Value:
             return option(self, b, rules.pow_number, rules.pow_number_slope, "pow_number")
         return binary(self, b, rules.pow, rules.pow_slopes, "pow")
 
-    # One line for each rule.
+    # One line for each rule of one operand; the others are found through `lookup`.
     def abs(self): return unary(self, rules.abs, rules.abs_slope, "abs")
     def exp(self): return unary(self, rules.exp, rules.exp_slope, "exp")
     def expm1(self): return unary(self, special.expm1, special.expm1_slope, "expm1")
@@ -380,7 +370,6 @@ class Value:
     def log10(self): return unary(self, special.log10, special.log10_slope, "log10")
     def sqrt(self): return unary(self, rules.sqrt, rules.sqrt_slope, "sqrt")
     def rsqrt(self): return unary(self, special.rsqrt, special.rsqrt_slope, "rsqrt")
-    def reciprocal(self): return unary(self, special.reciprocal, special.reciprocal_slope, "reciprocal")
     def square(self): return unary(self, special.square, special.square_slope, "square")
     def sin(self): return unary(self, rules.sin, rules.sin_slope, "sin")
     def cos(self): return unary(self, rules.cos, rules.cos_slope, "cos")
@@ -388,7 +377,6 @@ class Value:
     def asin(self): return unary(self, special.asin, special.asin_slope, "asin")
     def acos(self): return unary(self, special.acos, special.acos_slope, "acos")
     def atan(self): return unary(self, special.atan, special.atan_slope, "atan")
-    def atan2(self, b): return binary(self, b, special.atan2, special.atan2_slopes, "atan2")
     def sinh(self): return unary(self, special.sinh, special.sinh_slope, "sinh")
     def cosh(self): return unary(self, special.cosh, special.cosh_slope, "cosh")
     def tanh(self): return unary(self, rules.tanh, rules.tanh_slope, "tanh")
@@ -396,47 +384,37 @@ class Value:
     def acosh(self): return unary(self, special.acosh, special.acosh_slope, "acosh")
     def atanh(self): return unary(self, special.atanh, special.atanh_slope, "atanh")
     def sigmoid(self): return unary(self, rules.sigmoid, rules.sigmoid_slope, "sigmoid")
-    def softplus(self): return unary(self, rules.softplus, rules.softplus_slope, "softplus")
+    def softplus(self): return unary(self, special.softplus, special.softplus_slope, "softplus")
     def silu(self): return unary(self, special.silu, special.silu_slope, "silu")
-    def gelu(self): return unary(self, rules.gelu, rules.gelu_slope, "gelu")
+    def gelu(self): return unary(self, special.gelu, special.gelu_slope, "gelu")
     def erf(self): return unary(self, special.erf, special.erf_slope, "erf")
     def relu(self): return unary(self, rules.relu, rules.relu_slope, "relu")
-    def leaky_relu(self, negative_slope=0.01): return option(self, negative_slope, rules.leaky_relu, rules.leaky_relu_slope, "leaky_relu")
-    def elu(self, alpha=1.0): return option(self, alpha, special.elu, special.elu_slope, "elu")
-    def maximum(self, b): return binary(self, b, rules.maximum, rules.maximum_slopes, "maximum")
-    def minimum(self, b): return binary(self, b, rules.minimum, rules.minimum_slopes, "minimum")
-    def clamp_min(self, min): return option(self, min, rules.clamp_min, rules.clamp_min_slope, "clamp_min")
-    def clamp_max(self, max): return option(self, max, rules.clamp_max, rules.clamp_max_slope, "clamp_max")
+
+    def leaky_relu(self, negative_slope=0.01):
+        return option(
+            self, negative_slope, special.leaky_relu, special.leaky_relu_slope, "leaky_relu"
+        )
+
+    def elu(self, alpha=1.0):
+        return option(self, alpha, special.elu, special.elu_slope, "elu")
+
+    def clamp_min(self, min):
+        return option(self, min, rules.clamp_min, rules.clamp_min_slope, "clamp_min")
+
+    def clamp_max(self, max):
+        return option(self, max, rules.clamp_max, rules.clamp_max_slope, "clamp_max")
 
     def clamp(self, min=None, max=None):
         """Held between min and max; the gradient passes where min <= v <= max."""
         v = self if min is None else self.clamp_min(min)
         return v if max is None else v.clamp_max(max)
 
-    def __eq__(self, other):
-        if isinstance(other, Value):
-            return self is other
-        x = comparable(other)
-        return NotImplemented if x is None else self._data == x
-
-    def __hash__(self):
-        return id(self) >> 4
-
-    def __lt__(self, other):
-        x = comparable(other)
-        return NotImplemented if x is None else self._data < x
-
-    def __le__(self, other):
-        x = comparable(other)
-        return NotImplemented if x is None else self._data <= x
-
-    def __gt__(self, other):
-        x = comparable(other)
-        return NotImplemented if x is None else self._data > x
-
-    def __ge__(self, other):
-        x = comparable(other)
-        return NotImplemented if x is None else self._data >= x
+    def __eq__(self, b): return self is b if isinstance(b, Value) else compare(eq, self, b)
+    def __lt__(self, b): return compare(lt, self, b)
+    def __le__(self, b): return compare(le, self, b)
+    def __gt__(self, b): return compare(gt, self, b)
+    def __ge__(self, b): return compare(ge, self, b)
+    def __hash__(self): return id(self) >> 4
 
     def __float__(self):
         if self._requires_grad:

@@ -19,11 +19,8 @@ cdef double sin(double a) noexcept nogil, sin_slope(double a, double y) noexcept
 cdef double cos(double a) noexcept nogil, cos_slope(double a, double y) noexcept nogil
 cdef double tanh(double a) noexcept nogil, tanh_slope(double a, double y) noexcept nogil
 cdef double sigmoid(double a) noexcept nogil, sigmoid_slope(double a, double y) noexcept nogil
-cdef double softplus(double a) noexcept nogil, softplus_slope(double a, double y) noexcept nogil
-cdef double gelu(double a) noexcept nogil, gelu_slope(double a, double y) noexcept nogil
 cdef double relu(double a) noexcept nogil, relu_slope(double a, double y) noexcept nogil
 cdef double pow_number(double a, double k) noexcept nogil, pow_number_slope(double a, double k, double y) noexcept nogil
-cdef double leaky_relu(double a, double k) noexcept nogil, leaky_relu_slope(double a, double k, double y) noexcept nogil
 cdef double clamp_min(double a, double k) noexcept nogil, clamp_min_slope(double a, double k, double y) noexcept nogil
 cdef double clamp_max(double a, double k) noexcept nogil, clamp_max_slope(double a, double k, double y) noexcept nogil
 cdef double add(double a, double b) noexcept nogil

@@ -25,3 +25,6 @@ cdef double erf(double a) noexcept nogil, erf_slope(double a, double y) noexcept
 cdef double elu(double a, double k) noexcept nogil, elu_slope(double a, double k, double y) noexcept nogil
 cdef double atan2(double a, double b) noexcept nogil
 cdef pair atan2_slopes(double a, double b, double y) noexcept nogil
+cdef double softplus(double a) noexcept nogil, softplus_slope(double a, double y) noexcept nogil
+cdef double gelu(double a) noexcept nogil, gelu_slope(double a, double y) noexcept nogil
+cdef double leaky_relu(double a, double k) noexcept nogil, leaky_relu_slope(double a, double k, double y) noexcept nogil

@@ -21,7 +21,7 @@ from engine.tensors import Tensor
 
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
     """max(x, 0), elementwise; the slope at 0 is 0."""
-    return input.relu_() if inplace else engine.relu(input)
+    return input.relu_() if inplace else input.relu()
 
 
 def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
@@ -33,12 +33,12 @@ def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = Fals
 
 def sigmoid(input: Tensor) -> Tensor:
     """1 / (1 + e**-x), elementwise."""
-    return engine.sigmoid(input)
+    return input.sigmoid()
 
 
 def tanh(input: Tensor) -> Tensor:
     """Hyperbolic tangent, elementwise."""
-    return engine.tanh(input)
+    return input.tanh()
 
 
 def gelu(input: Tensor, approximate: str = "none") -> Tensor:
@@ -48,17 +48,17 @@ def gelu(input: Tensor, approximate: str = "none") -> Tensor:
     within 5e-4 of it.
     """
     if approximate == "none":
-        return engine.gelu(input)
+        return input.gelu()
     if approximate == "tanh":
         inner = math.sqrt(2.0 / math.pi) * (input + 0.044715 * input * input * input)
-        return 0.5 * input * (1.0 + engine.tanh(inner))
+        return 0.5 * input * (1.0 + inner.tanh())
     raise RuntimeError(f"gelu: approximate must be 'none' or 'tanh'; got {approximate!r}")
 
 
 def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
     """log(1 + e**(beta x)) / beta, elementwise; x itself where beta x > threshold."""
     scaled = input * beta
-    return engine.where(scaled > threshold, input, engine.softplus(scaled) / beta)
+    return engine.where(scaled > threshold, input, scaled.softplus() / beta)
 
 
 def softmax(input: Tensor, dim: int | None = None, dtype: Any = None) -> Tensor:
@@ -145,7 +145,7 @@ def layer_norm(
     dims = tuple(range(-len(sizes), 0))
     centred = input - input.mean(dims, keepdim=True)
     variance = (centred * centred).mean(dims, keepdim=True)
-    output = centred * engine.rsqrt(variance + eps)
+    output = centred * (variance + eps).rsqrt()
     output = output if weight is None else output * weight
     return output if bias is None else output + bias
 
@@ -349,7 +349,7 @@ def binary_cross_entropy_with_logits(
     Raises ValueError unless the shapes are equal.
     """
     _check_same("binary_cross_entropy_with_logits", input, target)
-    missed = engine.softplus(-input)
+    missed = (-input).softplus()
     if pos_weight is not None:
         missed = missed * (1.0 + (pos_weight - 1.0) * target)
     losses = (1.0 - target) * input + missed

@@ -18,7 +18,8 @@ Tensors = Sequence[Tensor]
 
 class Cat(Operation):
     @staticmethod
-    def forward(ctx: Any, dim: int, *tensors: Tensor) -> Tensor:
+    def forward(ctx: Any, *args: Any) -> Tensor:
+        *tensors, dim = args
         ctx.dim, ctx.lengths = dim, [t._array.shape[dim] for t in tensors]
         arrays = [t._array for t in tensors]
         wanted = dtypes.promoted(arrays, [])
@@ -27,10 +28,10 @@ class Cat(Operation):
     @staticmethod
     def backward(ctx: Any, g: Tensor) -> Any:
         parts, start = [], 0
-        for needed, n in zip(ctx.needs_input_grad[1:], ctx.lengths, strict=True):
+        for needed, n in zip(ctx.needs_input_grad[:-1], ctx.lengths, strict=True):
             parts.append(narrow(g, ctx.dim, start, n) if needed else None)
             start += n
-        return None, *parts
+        return *parts, None
 
 
 def listed(tensors: Any, where: str) -> list[Tensor]:
@@ -70,7 +71,7 @@ def cat(tensors: Tensors, dim: int = 0) -> Tensor:
         raise RuntimeError("cat: zero-dimensional tensor (at position 0) cannot be concatenated")
     d = axis(dim, kept[0].ndim)
     check_aligned(kept, d)
-    return Cat.apply(d, *kept)
+    return Cat.apply(*kept, d)
 
 
 def check_aligned(tensors: list[Tensor], dim: int) -> None:
@@ -101,7 +102,8 @@ def concatenate(tensors: Tensors, dim: int = 0) -> Tensor:
 
 class Stack(Operation):
     @staticmethod
-    def forward(ctx: Any, dim: int, *tensors: Tensor) -> Tensor:
+    def forward(ctx: Any, *args: Any) -> Tensor:
+        *tensors, dim = args
         ctx.dim = dim
         arrays = [t._array for t in tensors]
         wanted = dtypes.promoted(arrays, [])
@@ -109,7 +111,7 @@ class Stack(Operation):
 
     @staticmethod
     def backward(ctx: Any, g: Tensor) -> Any:
-        return None, *unbind(g, ctx.dim)
+        return *unbind(g, ctx.dim), None
 
 
 def stack(tensors: Sequence[Any], dim: int = 0) -> Tensor:
@@ -128,7 +130,7 @@ def stack(tensors: Sequence[Any], dim: int = 0) -> Tensor:
                 f"stack expects each tensor to be equal size, but got {list(given[0].shape)} at "
                 f"entry 0 and {list(t.shape)} at entry {i}"
             )
-    return Stack.apply(axis(dim, given[0].ndim + 1), *given)
+    return Stack.apply(*given, axis(dim, given[0].ndim + 1))
 
 
 def holds_value(x: Any) -> bool:
@@ -158,7 +160,7 @@ class Unbind(ViewOperation):
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> Any:
-        return Stack.apply(ctx.dim, *grads), None
+        return Stack.apply(*grads, ctx.dim), None
 
 
 @method
@@ -179,7 +181,7 @@ class Split(ViewOperation):
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> Any:
-        return Cat.apply(ctx.dim, *grads), None, None
+        return Cat.apply(*grads, ctx.dim), None, None
 
 
 class SplitWithSizes(Split):

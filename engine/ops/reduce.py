@@ -372,7 +372,9 @@ def through_norm(g: Tensor, x: Tensor, y: Tensor, p: float, dims: tuple[int, ...
         return g * (y == 0.0).where_else(0.0, x / y)  # type: ignore[no-any-return]
     if math.isinf(p):
         found = np.abs(x._array) == y._array
-        return g * make((sign * found / found.sum(dims, keepdims=True)).astype(sign.dtype))  # type: ignore[no-any-return]
+        with quiet():
+            share = sign * found / found.sum(dims, keepdims=True)
+        return g * make(share.astype(sign.dtype))  # type: ignore[no-any-return]
     parts = make(sign) * (x == 0.0).where_else(0.0, x.abs() ** (p - 1.0))
     return parts * (y == 0.0).where_else(0.0, g * y ** (1.0 - p))  # type: ignore[no-any-return]
 

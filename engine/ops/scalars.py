@@ -32,7 +32,8 @@ def stack_values(values: Any) -> Tensor:
                 "stack: beside Values only Values and numbers are possible, in lists of equal "
                 f"length; got {type(x).__name__}"
             )
-    return StackValues.apply(*array.flat).reshape(array.shape)
+    row: Tensor = StackValues.apply(*array.flat)
+    return row if array.ndim == 1 else row.reshape(array.shape)
 
 
 class Unstack(Operation):

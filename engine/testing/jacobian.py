@@ -58,12 +58,17 @@ class Jacobian:
         return float(np.max(np.abs(known), initial=0.0))
 
     @property
+    def floor(self) -> Array:
+        """What no difference of values can see, one number per row."""
+        least = self.subject.least_slope(self.argument)
+        values = np.abs(self.values)[:, None] / self.scale
+        return np.asarray(rounding(self.case.eps) * (values + least) + 1e-290)
+
+    @property
     def tolerance(self) -> Array:
         """How far an entry may be off before it is called wrong."""
         relative = 1e-6 if self.case.eps < 1e-10 else 3e-3
-        least = self.subject.least_slope(self.argument)
-        floor = rounding(self.case.eps) * (np.abs(self.values)[:, None] / self.scale + least)
-        return 10 * self.doubt + relative * self.size + floor + 1e-290
+        return 10 * self.doubt + relative * self.size + self.floor
 
     @property
     def wrong(self) -> Array:
@@ -74,7 +79,7 @@ class Jacobian:
 
     @property
     def settled(self) -> Array:
-        return self.doubt < 0.01 * (self.size + 1e-9)
+        return self.doubt < 0.01 * self.size + self.floor
 
     def rows(self, output: int) -> slice:
         """The rows of one output."""

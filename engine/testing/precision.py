@@ -80,16 +80,18 @@ def _lost(s: Scene, case: Case, arrays: Sequence[Any], i: int) -> tuple[float, f
     error = _apart(short.grads[i], exact.grads[i])
     forward = max(_relative(short.outputs[k], exact.outputs[k]) for k in exact.active)
     own = max(_apart(trial.grads[i], exact.grads[i]) for trial in moved)
-    natural = max(size, _natural(exact, arrays[i]))
+    natural = max(size, _natural(s, exact, arrays, i))
     allowed = SHARE * (EPS32 * natural + 0.1 * forward * natural + 0.02 * own)
     return (error / size, allowed / size) if error > allowed and size else None
 
 
-def _natural(trial: Trial, x: Any) -> float:
+def _natural(s: Scene, trial: Trial, arrays: Sequence[Any], i: int) -> float:
     """The size of a gradient to be expected from values and inputs: <v, y> / x."""
     pairs = zip(trial.upstream, trial.active, strict=True)
     values = sum(float(np.sum(np.abs(v * trial.outputs[k]))) for v, k in pairs)
-    return values / max(_size(np.asarray(x)), 1e-30)
+    largest = max(_size(v) for v in trial.upstream)
+    least = s.subject.least_slope(i) * largest
+    return max(least, values / max(_size(np.asarray(arrays[i])), 1e-30))
 
 
 def _nudged(arrays: Sequence[Any], seed: int) -> list[Any]:

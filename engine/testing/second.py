@@ -64,7 +64,8 @@ def second_order(subject: Subject, case: Case, target: Any = None) -> Second:
     try:
         given = _second_grads(subject.library, graph, total)
     except Exception as error:
-        return Second("raises", error, weights=graph.weights)
+        wrong = [j for j in graph.inputs if _refuses(subject, case, arrays, target, j)]
+        return Second("raises", error, wrong, graph.weights)
     return _judged(subject, case, arrays, graph, given, truth)
 
 
@@ -106,6 +107,21 @@ def _second_grads(library: Library, graph: Graph, total: Any) -> list[Array | No
     leaves = [graph.made.leaves[i] for i in graph.inputs]
     found = library.grad([total], [*leaves, *graph.upstream])
     return [None if g is None else library.array(g) for g in found]
+
+
+def _refuses(
+    subject: Subject, case: Case, arrays: Sequence[Any], target: Any, j: int
+) -> bool:
+    """True when the second derivative by one argument raises."""
+    graph = _graph(subject, case, arrays, target)
+    total = None if graph is None else _total(subject.library, graph)
+    if graph is None or total is None:
+        return False
+    try:
+        subject.library.grad([total], [graph.made.leaves[j]])
+    except Exception:
+        return True
+    return False
 
 
 def _direction(case: Case, arrays: Sequence[Any], graph: Graph, j: int) -> list[Array]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import engine
 from engine.nn import functional
 from engine.nn.modules.module import Module
 from engine.tensors import Tensor
@@ -40,14 +39,14 @@ class Tanh(Module):
     """Hyperbolic tangent, elementwise."""
 
     def forward(self, input: Tensor) -> Tensor:
-        return engine.tanh(input)
+        return functional.tanh(input)
 
 
 class Sigmoid(Module):
     """1 / (1 + e**-x), elementwise."""
 
     def forward(self, input: Tensor) -> Tensor:
-        return engine.sigmoid(input)
+        return functional.sigmoid(input)
 
 
 class GELU(Module):
