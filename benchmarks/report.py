@@ -64,10 +64,10 @@ def quantity(figure: float, unit: str) -> str:
     return f"{figure * 1e9:,.0f} ns {tail}"
 
 
-def as_json(results: list[Result], rounds: int) -> dict[str, Any]:
+def as_json(results: list[Result], rounds: int, clock: str) -> dict[str, Any]:
     """Everything, ready for json.dump."""
     rows = [{**asdict(result), "ratios": result.ratios} for result in results]
-    return {"machine": machine(), "rounds": rounds, "rows": rows}
+    return {"machine": machine(), "rounds": rounds, "clock": clock, "rows": rows}
 
 
 def picture(results: list[Result], width: int = 760) -> str:

@@ -45,10 +45,10 @@ def output(command: list[str], contender: str, **more: str) -> str:
 class Worker:
     """A child process that stays ready to run rounds of one row for one contender."""
 
-    def __init__(self, row: Row, contender: str, tiny: bool) -> None:
+    def __init__(self, row: Row, contender: str, tiny: bool, clock: str) -> None:
         size = "tiny" if tiny else "full"
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "benchmarks.worker", row.name, contender, size],
+            [sys.executable, "-m", "benchmarks.worker", row.name, contender, size, clock],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -80,10 +80,13 @@ class Worker:
         return line
 
 
-def measure(row: Row, rounds: int, tiny: bool = False) -> Result:
-    """Runs `rounds` rounds of each contender in turns; contenders that are missing say why."""
+def measure(row: Row, rounds: int, tiny: bool = False, clock: str = "wall") -> Result:
+    """Runs `rounds` rounds of each contender in turns; contenders that are missing say why.
+
+    clock: "wall", or "cpu" for the process's own time, which feels a busy machine less.
+    """
     with ExitStack() as stack:
-        workers = {c: stack.enter_context(Worker(row, c, tiny)) for c in row.contenders}
+        workers = {c: stack.enter_context(Worker(row, c, tiny, clock)) for c in row.contenders}
         there = {c: worker for c, worker in workers.items() if not worker.missing}
         times: dict[str, list[float]] = {c: [] for c in there}
         for _ in range(rounds):

@@ -15,15 +15,19 @@ from benchmarks import scalar, tensor  # noqa: F401  they fill ROWS
 from benchmarks.registry import ROWS, Work
 
 
-def seconds(work: Work) -> float:
+CLOCKS = {"wall": time.perf_counter, "cpu": time.process_time}
+
+
+def seconds(work: Work, clock: str = "wall") -> float:
     """Seconds of one unit in one round."""
-    start = time.perf_counter()
+    now = CLOCKS[clock]
+    start = now()
     for _ in range(work.steps):
         work.step()
-    return (time.perf_counter() - start) / (work.steps * work.units)
+    return (now() - start) / (work.steps * work.units)
 
 
-def serve(name: str, contender: str, tiny: bool) -> None:
+def serve(name: str, contender: str, tiny: bool, clock: str) -> None:
     """Says {} when ready, or {"missing": why}; then answers each line with a number."""
     try:
         work = ROWS[name].prepare(contender, tiny)
@@ -33,8 +37,8 @@ def serve(name: str, contender: str, tiny: bool) -> None:
     work.step()  # what happens once (caches, imports on first use) is not timed
     print(json.dumps({}), flush=True)
     for _ in sys.stdin:
-        print(seconds(work), flush=True)
+        print(seconds(work, clock), flush=True)
 
 
 if __name__ == "__main__":
-    serve(sys.argv[1], sys.argv[2], sys.argv[3] == "tiny")
+    serve(sys.argv[1], sys.argv[2], sys.argv[3] == "tiny", sys.argv[4])

@@ -233,7 +233,7 @@ class Function:
         )
 
     @staticmethod
-    def forward(*args: Any, **kwargs: Any) -> Any:
+    def forward(ctx: Any, *args: Any, **kwargs: Any) -> Any:
         """Compute the outputs."""
         raise NotImplementedError(
             "You must implement the forward function for custom autograd.Function."

@@ -262,7 +262,7 @@ def walked(
     retain = create_graph if retain_graph is None else retain_graph
     walk = kind_of_walk()(starts, ends, retain, create_graph)
     for start, g in zip(starts, gradients, strict=True):
-        walk.add(start, g)
+        walk.add(start, g.data if isinstance(g, Value) and not create_graph else g)
     walk.run()
     return walk
 

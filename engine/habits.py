@@ -126,7 +126,7 @@ def by_hand(v: Any, parents: Any, slopes: Any) -> None:
         raise TypeError("Value: parents must be Values; got " + ", ".join(map(repr, parents)))
     extra = value.Extra(slopes if named else "by_hand")
     extra.push = False if named else None  # False: not given yet
-    numbers = [0.0] * len(parents) if named else [float(slope) for slope in slopes]
+    numbers = [0.0] * len(parents) if named else [value.as_float(s, "Value: a slope") for s in slopes]
     extra.more = [(p, s) for p, s in zip(parents, numbers, strict=True) if p.requires_grad]
     value.adopt(v, extra)
 

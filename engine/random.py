@@ -290,7 +290,9 @@ def check_weights(weights: Any, n: int, replacement: bool) -> None:
     if possible < (1 if replacement else n):
         raise RuntimeError(
             f"multinomial: {n} samples without replacement need as many weights above 0 in each "
-            f"row; got {possible}" if possible else "multinomial: a row of weights is all 0"
+            f"row; got {possible}"
+            if possible
+            else "multinomial: a row of weights is all 0"
         )
 
 
@@ -335,9 +337,7 @@ def normal_(
     """Fill the tensor with numbers drawn from a normal distribution."""
     refuse_negative(std, "normal_")
     draw = source(generator, "normal_").standard_normal
-    return refill(
-        input, "normal_", mean + std * floats(draw, input.shape, input.dtype, "normal_")
-    )
+    return refill(input, "normal_", mean + std * floats(draw, input.shape, input.dtype, "normal_"))
 
 
 @method

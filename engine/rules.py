@@ -58,9 +58,10 @@ def pow(a, b):
 
 
 def pow_slopes(a, b, y):
+    base = m.where(m.equal(b, 0.0), m.where(m.less(0.0, m.fabs(a)), a, 1.0), a)
     by_b = y * m.log(a)
     return (
-        m.where(m.equal(b, 0.0), 0.0, b * m.power(a, b - 1.0)),
+        b * m.power(base, b - 1.0),
         m.where(m.equal(a, 0.0), m.where(m.equal(b, m.fabs(b)), 0.0, by_b), by_b),
     )
 

@@ -107,7 +107,7 @@ class Weights(pickle.Unpickler):
             "engine.saving.rebuild",
             "engine.nn.parameter._rebuild",
             "engine.nn.parameter.Parameter",
-            "engine.habits.restore",
+            "engine.saving.rebuild_value",
             "engine.tensors.Size",
             "engine.dtypes.of",
             "engine.devices.device",

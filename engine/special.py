@@ -104,12 +104,14 @@ def atan_slope(a, y):
 
 
 def atan2(a, b):
-    """The angle of the point (b, a), in radians, from -pi to pi."""
+    """The angle of the point (b, a), in radians, from -pi to pi; its slopes at the origin are 0."""
     return m.atan2(a, b)
 
 
 def atan2_slopes(a, b, y):
-    return m.divide(b, a * a + b * b), m.divide(-a, a * a + b * b)
+    square = a * a + b * b
+    square = m.where(m.equal(square, 0.0), 1.0, square)
+    return m.divide(b, square), m.divide(-a, square)
 
 
 def sinh(a):

@@ -9,7 +9,7 @@ import operator as operator_module
 import sys
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -23,6 +23,7 @@ value = builds.module("value")
 Value = value.Value
 kernels = builds.module("kernels")
 state = nodes.state
+F = TypeVar("F", bound=Callable[..., Any])
 
 # Rules that have a batched kernel, forward and backward, which is used where no graph is made.
 FORWARD = {"relu": kernels.relu_forward}
@@ -693,7 +694,7 @@ class ViewOperation(Operation):
         return out
 
 
-def method(f: Callable[..., Any]) -> Callable[..., Any]:
+def method(f: F) -> F:
     """Make a function of a tensor a method of Tensor too, under its own name."""
     setattr(Tensor, f.__name__, f)
     return f

@@ -163,6 +163,12 @@ def binary(a, b, value, slopes, op):
     return observed(v, op, (a, b)) if modes.watched else v
 
 
+def named(a, b, value, slopes, op):
+    """`binary` as a method of that name, where an operand of another kind may be a Tensor."""
+    v = binary(a, b, value, slopes, op)
+    return links.lookup(a, op)(b) if v is NotImplemented else v
+
+
 def result(y, op, operands, slopes):
     """The result y of a rule of somebody's own, given its operands and its slopes as floats."""
     parents, numbers = [None, None], [0.0, 0.0]
@@ -360,7 +366,7 @@ class Value:
             return option(self, b, rules.pow_number, rules.pow_number_slope, "pow_number")
         return binary(self, b, rules.pow, rules.pow_slopes, "pow")
 
-    # One line for each rule of one operand; the others are found through `lookup`.
+    # One line for each rule.
     def abs(self): return unary(self, rules.abs, rules.abs_slope, "abs")
     def exp(self): return unary(self, rules.exp, rules.exp_slope, "exp")
     def expm1(self): return unary(self, special.expm1, special.expm1_slope, "expm1")
@@ -389,6 +395,12 @@ class Value:
     def gelu(self): return unary(self, special.gelu, special.gelu_slope, "gelu")
     def erf(self): return unary(self, special.erf, special.erf_slope, "erf")
     def relu(self): return unary(self, rules.relu, rules.relu_slope, "relu")
+    def atan2(self, b): return named(self, b, special.atan2, special.atan2_slopes, "atan2")
+    def maximum(self, b): return named(self, b, rules.maximum, rules.maximum_slopes, "maximum")
+    def minimum(self, b): return named(self, b, rules.minimum, rules.minimum_slopes, "minimum")
+
+    def reciprocal(self):
+        return unary(self, special.reciprocal, special.reciprocal_slope, "reciprocal")
 
     def leaky_relu(self, negative_slope=0.01):
         return option(

@@ -243,8 +243,7 @@ def invent(alphabet: list[str], w: dict[str, Table], temperature: float = 0.5) -
     return word
 
 
-# Speed is why one would not write one's own Value; so the same step is timed with such a class,
-# the two in turns, the best of three each.
+# Speed is why one would not write one's own Value; so the same step is timed with such a class.
 def seconds_a_step(value: Any, tokens: list[int], symbols: int) -> Any:
     """A function that takes one step (forward, backward, Adam) and returns its seconds."""
     w = make_weights(value, symbols)
@@ -259,13 +258,15 @@ def seconds_a_step(value: Any, tokens: list[int], symbols: int) -> Any:
 
 
 def compare(tokens: list[int], symbols: int) -> tuple[float, float]:
-    """Seconds of one step with `engine.Value` and with a Value made of tuples."""
+    """Seconds of one step with `engine.Value` and with a Value made of tuples, best of five.
+
+    One after the other and not in turns: the tuples' garbage would burden the engine's step.
+    """
     from benchmarks.baselines import TupleValue
 
     ours = seconds_a_step(engine.Value, tokens, symbols)
     theirs = seconds_a_step(TupleValue, tokens, symbols)
-    rounds = [(ours(), theirs()) for _ in range(3)]
-    return min(r[0] for r in rounds), min(r[1] for r in rounds)
+    return min(ours() for _ in range(5)), min(theirs() for _ in range(5))
 
 
 # The rest reads the command line, so that all of the above can be tried on other words.

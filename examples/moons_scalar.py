@@ -113,7 +113,7 @@ def main(arguments: list[str] | None = None) -> None:
     chosen = options(arguments)
     points, labels = two_moons(chosen.points, chosen.noise, chosen.seed)
     net = make_net(engine.scalar.MLP, chosen.seed)
-    print(f"{len(points)} points, {net}, {len(net.parameters())} parameters; "
+    print(f"{len(points)} points, a 2-16-16-1 net of {len(net.parameters())} parameters; "
           f"engine runs in {engine.backend()}")  # fmt: skip
     start = time.perf_counter()
     for step, (loss, accuracy) in enumerate(train(net, points, labels, chosen.steps), 1):

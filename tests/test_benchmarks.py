@@ -14,7 +14,7 @@ import engine
 from benchmarks import costs, gpt, growth, instructions, report, rounds, worker
 from benchmarks.__main__ import main
 from benchmarks.baselines import ClosureValue, TupleValue
-from benchmarks.registry import ROWS, Result, Row
+from benchmarks.registry import ROWS, Result, Row, Work
 
 ROOT = Path(__file__).resolve().parents[1]
 BASELINES = [TupleValue, ClosureValue]
@@ -111,6 +111,12 @@ def test_a_contender_that_is_missing_is_reported_as_missing():
     if "micrograd" in result.missing:
         assert "micrograd" in result.missing["micrograd"]
         assert "missing: " in report.table(result)
+
+
+def test_a_round_is_timed_by_either_clock():
+    work = Work(lambda: sum(range(100_000)), 3)
+    assert worker.seconds(work, "wall") > 0
+    assert worker.seconds(work, "cpu") > 0
 
 
 def test_a_worker_that_fails_is_an_error_and_not_missing(capfd):

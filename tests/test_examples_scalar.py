@@ -154,6 +154,6 @@ def test_the_boundary_shows_the_sign_of_the_net_and_the_points(moons):
 def test_the_moons_example_runs_and_draws_its_boundary():
     done = run("moons_scalar", "--points", "20", "--steps", "3")
     assert done.returncode == 0, done.stderr
-    assert "20 points, MLP of [Layer of [ReLUNeuron(2)" in done.stdout
+    assert "20 points, a 2-16-16-1 net of 337 parameters" in done.stdout
     assert "accuracy" in done.stdout
     assert "..." in done.stdout

@@ -43,8 +43,9 @@ def call(*command, cwd, check=True, **variables):
 
 
 def environment(path, *requirements):
-    """The Python of a new virtual environment that holds these packages."""
-    call(sys.executable, "-m", "venv", path, cwd=path.parent)
+    """The Python of a new virtual environment that holds these packages, and pip if any."""
+    options = [] if requirements else ["--without-pip"]
+    call(sys.executable, "-m", "venv", *options, path, cwd=path.parent)
     python = path / ("Scripts" if os.name == "nt" else "bin") / "python"
     if requirements:
         call(python, "-m", "pip", "install", "-q", *requirements, cwd=path.parent)
@@ -243,7 +244,8 @@ def editable(tools, small, tmp_path):
     find = "import sysconfig; print(sysconfig.get_path('purelib'))"
     theirs, ours = (call(p, "-c", find, cwd=tmp_path).stdout.strip() for p in (tools, python))
     Path(ours, "tools.pth").write_text(theirs)
-    command = [python, "-m", "pip", "install", "-q", "--no-build-isolation", "--no-deps", "-e", small]
+    pip = [tools, "-m", "pip", "--python", python, "install", "-q"]
+    command = [*pip, "--no-build-isolation", "--no-deps", "-e", small]
 
     def install(**variables):
         call(*command, cwd=tmp_path, **variables)

@@ -46,7 +46,7 @@ def test_it_says_which_build_runs_the_loss_and_the_time(digits):
     before, after, seconds = re.search(
         r"loss ([\d.]+) -> ([\d.]+), .* epochs in ([\d.]+) s", done.stdout
     ).groups()
-    assert float(after) < 0.1 < 2 < float(before)
+    assert float(after) < 0.1 < 1 < float(before)
     assert 0 < float(seconds) < 300
 
 

@@ -119,9 +119,13 @@ class Problem:
 
     def complete(self, found: Found, like: Found, second: bool = False) -> Found:
         """Derivatives with zeros for those that do not depend; an error in strict mode."""
-        text = LINEAR if second else (
-            f"The jacobian of the user-provided function is independent of input {{0}}. "
-            f"{IN_STRICT} when create_graph=True."
+        text = (
+            LINEAR
+            if second
+            else (
+                f"The jacobian of the user-provided function is independent of input {{0}}. "
+                f"{IN_STRICT} when create_graph=True."
+            )
         )
         if self.strict:
             self.check_missing(found, second)
@@ -217,7 +221,7 @@ def check_strategy(strategy: str, vectorize: bool, create_graph: bool, strict: b
         )
     if strategy == "forward-mode" and create_graph:
         raise NotImplementedError(
-            "jacobian: `create_graph=True` and `strategy=\"forward-mode\"` are not supported "
+            'jacobian: `create_graph=True` and `strategy="forward-mode"` are not supported '
             "together; use reverse-mode"
         )
     if strict and vectorize:
@@ -255,9 +259,7 @@ def rows_of(p: Problem, i: int) -> Found:
     rows = [one_row(p, i, number) for number in numbers]
     if isinstance(output, Value):
         return rows[0]
-    return tuple(
-        joined([row[j] for row in rows], output, x) for j, x in enumerate(p.inputs)
-    )
+    return tuple(joined([row[j] for row in rows], output, x) for j, x in enumerate(p.inputs))
 
 
 def one_row(p: Problem, i: int, number: Any) -> Found:

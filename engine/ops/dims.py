@@ -55,6 +55,8 @@ def complete(shape: tuple[int, ...], n: int) -> tuple[int, ...]:
 
 def broadcast(*shapes: tuple[int, ...]) -> tuple[int, ...]:
     """The shape that these broadcast to."""
+    if all(shape == shapes[0] for shape in shapes):
+        return shapes[0]
     try:
         return np.broadcast_shapes(*shapes)
     except ValueError:

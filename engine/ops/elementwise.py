@@ -49,6 +49,13 @@ def clamp(input: Any, min: Any = None, max: Any = None) -> Any:
     return at_least if max is None else clamp_max(at_least, max)
 
 
+def clamp_(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
+    """clamp in place, min and max being numbers."""
+    if min is not None:
+        input._apply_in_place(RULES["clamp_min"], min)
+    return input if max is None else input._apply_in_place(RULES["clamp_max"], max)
+
+
 def add(input: Any, other: Any, *, alpha: float = 1) -> Any:
     """input + alpha * other, elementwise."""
     return RULES["add"](input, other if alpha == 1 else alpha * other)
@@ -66,7 +73,7 @@ absolute = RULES["abs"]
 subtract = sub
 clip = clamp
 
-for _f in (pow, leaky_relu, elu, clamp_min, clamp_max, clamp, add, sub):
+for _f in (pow, leaky_relu, elu, clamp_min, clamp_max, clamp, clamp_, add, sub):
     setattr(Tensor, _f.__name__, _f)
 Tensor.multiply, Tensor.divide, Tensor.true_divide = Tensor.mul, Tensor.div, Tensor.div
 Tensor.subtract, Tensor.negative, Tensor.absolute, Tensor.clip = sub, Tensor.neg, Tensor.abs, clamp

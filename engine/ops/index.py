@@ -6,6 +6,7 @@ An index of integers, slices, Ellipsis and None gives a view; lists, integer ten
 
 import math
 import operator
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -63,17 +64,39 @@ def as_places(item: Any) -> Any:
     if array.dtype.kind not in "iub":
         raise IndexError(
             "tensors used as indices must be long, int, byte or bool tensors; got "
-            f"{array.dtype}; a list of slices is written as a tuple"
+            f"{array.dtype}"
         )
     if array.dtype == np.uint8:
         array = array.astype(bool)
     return int(array) if array.ndim == 0 and array.dtype.kind != "b" else array
 
 
+def as_tuple(index: Any) -> tuple[Any, ...]:
+    """The items of an index. As in PyTorch a list counts as a tuple if it holds more than numbers;
+    NumPy takes a list of lists as one array, so there is a warning."""
+    if isinstance(index, list) and any(map(is_item, index)):
+        if all(isinstance(x, (list, tuple)) for x in index):
+            warnings.warn(
+                "an index that is a list of lists is read as a tuple of lists; write "
+                "x[tuple(index)], or x[engine.tensor(index)] for one index of several dimensions",
+                UserWarning,
+                stacklevel=4,
+            )
+        return tuple(index)
+    return index if isinstance(index, tuple) else (index,)
+
+
+def is_item(x: Any) -> bool:
+    """Whether x, in a list, is not a number."""
+    return x is None or x is Ellipsis or isinstance(x, (slice, list, tuple, Tensor, np.ndarray))
+
+
 def separated(index: Any, shape: tuple[int, ...]) -> tuple[tuple[Any, ...], tuple[Any, ...] | None]:
     """The index in two steps: first a basic one, of integers, slices and None, then one of arrays
     on its result, or None where there are none."""
-    items = [as_item(x) for x in (index if isinstance(index, tuple) else (index,))]
+    if isinstance(index, Tensor) and is_mask(index._array) and index._array.shape == shape != ():
+        return (), (index._array,)
+    items = [as_item(x) for x in as_tuple(index)]
     basic: list[Any] = []
     advanced: list[Any] = []
     d = 0
@@ -96,7 +119,7 @@ def filled(items: list[Any], shape: tuple[int, ...]) -> list[Any]:
             )
         raise IndexError(f"too many indices for tensor of dimension {len(shape)}; got {used}")
     rest = [EVERY] * (len(shape) - used)
-    out = []
+    out: list[Any] = []
     for item in items:
         out += [item] if item is not Ellipsis else rest
         rest = [] if item is Ellipsis else rest
@@ -183,7 +206,10 @@ def taken(array: Any, index: tuple[Any, ...]) -> Any:
 def put(array: Any, index: tuple[Any, ...], values: Any, accumulate: bool) -> None:
     """Put values into an array, or add them, each as often as its place occurs."""
     try:
-        if not accumulate:
+        if not accumulate and np.ndim(values) == 0 and is_mask(index[0]):
+            whole = index[0].ndim == array.ndim
+            np.putmask(array, index[0], values) if whole else array.__setitem__(index, values)
+        elif not accumulate:
             array[index] = values
         elif all(is_mask(x) or isinstance(x, slice) for x in index):
             array[index] += values
@@ -406,7 +432,7 @@ def spread(
     return input
 
 
-def covering(name: str, src: Tensor, input: Tensor, index: Tensor) -> Tensor:
+def covering(name: str, src: Any, input: Tensor, index: Tensor) -> Any:
     """The part of src that index covers."""
     check_dtype(name, input, src)
     if src.ndim != index.ndim or any(map(operator.gt, index._array.shape, src._array.shape)):
@@ -629,7 +655,7 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
 def spread_over(input: Tensor, mask: Tensor) -> Tensor:
     """A copy of input in the shape that it and the mask broadcast to."""
     shape = broadcast(mask._array.shape, input._array.shape)
-    return input.clone() if shape == input._array.shape else input.expand(shape).clone()
+    return input.clone() if shape == input._array.shape else input.expand(shape).clone()  # type: ignore[no-any-return]
 
 
 @method
@@ -702,7 +728,9 @@ class Where(Operation):
 
 def common_dtype(a: Any, b: Any) -> Any:
     """The NumPy dtype of a choice between two tensors or numbers."""
-    return dtypes.result_type(a, b).numpy
+    found = {x._array.dtype for x in (a, b) if isinstance(x, Tensor)}
+    same = found.pop() if len(found) == 1 else None
+    return same if same is not None and same.kind == "f" else dtypes.result_type(a, b).numpy
 
 
 def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:

@@ -168,7 +168,7 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
         needed = "both arguments need to be at least 1D; use * for one number"
         raise refused("matmul", needed, input, other)
     if a == b == 1:
-        return dot(input, other)  # type: ignore[no-any-return]
+        return dot(input, other)
     if input._array.shape[-1] != other._array.shape[max(b - 2, 0)]:
         raise RuntimeError(unequal("matmul", input, other))
     if a == 1:

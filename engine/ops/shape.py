@@ -8,6 +8,7 @@ import math
 import operator
 import re
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -51,19 +52,19 @@ def size(input: Tensor, dim: int | None = None) -> Any:
 @method
 def numel(input: Tensor) -> int:
     """The number of elements."""
-    return input._array.size
+    return int(input._array.size)
 
 
 @method
 def nelement(input: Tensor) -> int:
     """The number of elements, by its other name."""
-    return input._array.size
+    return int(input._array.size)
 
 
 @method
 def element_size(input: Tensor) -> int:
     """The bytes of one element."""
-    return input._array.itemsize
+    return int(input._array.itemsize)
 
 
 @method
@@ -96,7 +97,7 @@ def stepping(array: Any, size: Any, stride: Any) -> Any:
 def storage_offset(input: Tensor) -> int:
     """Where the first element lies in the memory of the base, counted in elements."""
     base = input if input._base is None else input._base
-    return (address(input._array) - address(base._array)) // input._array.itemsize
+    return (address(input._array) - address(base._array)) // int(input._array.itemsize)
 
 
 @method
@@ -121,14 +122,18 @@ class InPlace(Operation):
     @classmethod
     def apply(cls, *args: Any) -> Any:
         recorded = state.grad_enabled and any(map(needs_grad, args))
-        views.check(args[0], cls.label(), recorded)
-        with quiet():
+        views.check(args[0], in_place_name(cls.__name__), recorded)
+        if recorded or state.observers:
             return super().apply(*args)
+        out = cls.forward(cls.node(), *args)
+        out._shared_counter()[0] += 1
+        return out
 
-    @classmethod
-    def label(cls) -> str:
-        """The name of the method: masked_fill_ of MaskedFill."""
-        return re.sub("(?<=[a-z])(?=[A-Z])", "_", cls.__name__).lower() + "_"
+
+@cache
+def in_place_name(name: str) -> str:
+    """The name of the method: masked_fill_ of MaskedFill."""
+    return re.sub("(?<=[a-z])(?=[A-Z])", "_", name).lower() + "_"
 
 
 class Clone(Operation):
@@ -152,13 +157,13 @@ def copied(array: Any, order: Any) -> Any:
 @method
 def _laid_out(input: Tensor, order: tuple[int, ...]) -> Tensor:
     """A copy whose dimensions lie in memory in this order, that of the widest steps first."""
-    return Clone.apply(input, order)
+    return Clone.apply(input, order)  # type: ignore[no-any-return]
 
 
 @method
 def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
     """A copy with memory of its own, in the graph; memory_format is taken and ignored."""
-    return Clone.apply(input, "K")
+    return Clone.apply(input, "K")  # type: ignore[no-any-return]
 
 
 @method
@@ -175,7 +180,8 @@ def zeros_like(g: Tensor) -> Tensor:
 class Copy(InPlace):
     @staticmethod
     def forward(ctx: Any, x: Tensor, source: Tensor) -> Tensor:
-        np.copyto(x._array, source._array, casting="unsafe")
+        with quiet():
+            np.copyto(x._array, source._array, casting="unsafe")
         ctx.mark_dirty(x)
         return x
 
@@ -199,7 +205,7 @@ def copy_(input: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
         raise RuntimeError(
             f"copy_: src needs to broadcast to the shape {list(input.shape)}; got {list(src.shape)}"
         )
-    return Copy.apply(input, src)
+    return Copy.apply(input, src)  # type: ignore[no-any-return]
 
 
 def as_array(x: Any) -> Any:
@@ -222,7 +228,7 @@ class Fill(InPlace):
 @method
 def fill_(input: Tensor, value: Any) -> Tensor:
     """Set every element to a number, a Value or a 0-d tensor, which get the gradient's sum."""
-    return Fill.apply(input, filling("fill_", value, input))
+    return Fill.apply(input, filling("fill_", value, input))  # type: ignore[no-any-return]
 
 
 def filling(name: str, x: Any, input: Tensor) -> Any:
@@ -256,7 +262,7 @@ def of_dtype(x: Any, dtype: Any) -> Any:
         fits = dtype.kind == "b" or not float(np.finfo(dtype).max) < abs(number) < math.inf
     if not fits:
         raise RuntimeError(f"value cannot be converted to type {dtype} without overflow: {x}")
-    return np.asarray(number).astype(dtype)
+    return np.asarray(number, dtype) if dtype.kind != "u" else np.asarray(number).astype(dtype)
 
 
 class Zero(InPlace):
@@ -274,11 +280,11 @@ class Zero(InPlace):
 @method
 def zero_(input: Tensor) -> Tensor:
     """Set every element to 0."""
-    return Zero.apply(input)
+    return Zero.apply(input)  # type: ignore[no-any-return]
 
 
 @method
-def detach_(input: Tensor) -> Tensor:
+def detach_(input: Any) -> Any:
     """Take this tensor out of the graph, as a leaf that needs no gradient; views are refused."""
     if input._base is not None:
         raise RuntimeError("Can't detach views in-place. Use detach() instead.")
@@ -345,7 +351,7 @@ def view(input: Tensor, *shape: Any) -> Tensor:
             "view size is not compatible with input tensor's size and stride (at least one "
             "dimension spans across two contiguous subspaces). Use .reshape(...) instead."
         )
-    return View.apply(input, full)
+    return View.apply(input, full)  # type: ignore[no-any-return]
 
 
 @method
@@ -355,7 +361,7 @@ def reshape(input: Tensor, *shape: Any) -> Tensor:
     One size may be -1, then it follows.
     """
     full = complete(sizes(shape), input._array.size)
-    return (View if shares(input._array, full) else UnsafeView).apply(input, full)
+    return (View if shares(input._array, full) else UnsafeView).apply(input, full)  # type: ignore[no-any-return]
 
 
 @method
@@ -411,14 +417,14 @@ def squeeze(input: Tensor, dim: Any = None) -> Tensor:
     dropped = range(input.ndim) if dim is None else each_axis(dim, input.ndim)
     shape = input._array.shape
     kept = tuple(s for i, s in enumerate(shape) if not (s == 1 and i in dropped))
-    return Squeeze.apply(input, kept)
+    return Squeeze.apply(input, kept)  # type: ignore[no-any-return]
 
 
 @method
 def unsqueeze(input: Tensor, dim: int) -> Tensor:
     """With one more dimension, of size 1, at dim; a view."""
     d, shape = axis(dim, input.ndim + 1), input._array.shape
-    return Unsqueeze.apply(input, (*shape[:d], 1, *shape[d:]))
+    return Unsqueeze.apply(input, (*shape[:d], 1, *shape[d:]))  # type: ignore[no-any-return]
 
 
 # broadcasting
@@ -456,7 +462,7 @@ def expand(input: Tensor, *sizes_: Any) -> Tensor:
     old = given[:new] + shape
     full = tuple(n if s == -1 else s for s, n in zip(given, old, strict=True))
     check_expanded(full, old, shape, new)
-    return Expand.apply(input, full)
+    return Expand.apply(input, full)  # type: ignore[no-any-return]
 
 
 def check_expanded(full: Any, old: Any, shape: Any, new: int) -> None:
@@ -528,7 +534,7 @@ def permute(input: Tensor, *dims: Any) -> Tensor:
     order = tuple(axis(d, input.ndim) for d in given)
     if len(set(order)) < len(order):
         raise RuntimeError(f"permute(): duplicate dims are not allowed. Got {list(given)}")
-    return Permute.apply(input, order)
+    return Permute.apply(input, order)  # type: ignore[no-any-return]
 
 
 @method
@@ -538,7 +544,7 @@ def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
     order = list(range(input.ndim))
     if order:
         order[i], order[j] = order[j], order[i]
-    return Transpose.apply(input, tuple(order))
+    return Transpose.apply(input, tuple(order))  # type: ignore[no-any-return]
 
 
 @method
@@ -561,7 +567,7 @@ def t(input: Tensor) -> Tensor:
             f"t() expects a tensor with <= 2 dimensions, but self is {input.ndim}D; "
             "use .transpose(dim0, dim1) or .mT"
         )
-    return T.apply(input, tuple(range(input.ndim))[::-1])
+    return T.apply(input, tuple(range(input.ndim))[::-1])  # type: ignore[no-any-return]
 
 
 @method
@@ -587,7 +593,7 @@ def moveaxis(input: Tensor, source: Sizes, destination: Sizes) -> Tensor:
 
 def reversed_dims(input: Tensor) -> Tensor:
     """A view with the dimensions in reverse order: the transposed matrix."""
-    return Permute.apply(input, tuple(range(input.ndim))[::-1])
+    return Permute.apply(input, tuple(range(input.ndim))[::-1])  # type: ignore[no-any-return]
 
 
 def matrix_transposed(input: Tensor) -> Tensor:
@@ -673,7 +679,7 @@ def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
     first += n if first < 0 else 0
     if first + length > n:
         raise RuntimeError(f"start ({first}) + length ({length}) exceeds dimension size ({n}).")
-    return Slice.apply(input, along(d, slice(first, first + length)))
+    return Slice.apply(input, along(d, slice(first, first + length)))  # type: ignore[no-any-return]
 
 
 @method
@@ -688,7 +694,7 @@ def select(input: Tensor, dim: int, index: Any) -> Tensor:
             f"select(): index {i} out of range for tensor of size {list(input.shape)} at "
             f"dimension {d}"
         )
-    return Select.apply(input, along(d, i))
+    return Select.apply(input, along(d, i))  # type: ignore[no-any-return]
 
 
 class Diagonal(PartialView):
@@ -705,7 +711,7 @@ def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Te
     i, j = axis(dim1, input.ndim), axis(dim2, input.ndim)
     if i == j:
         raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
-    return Diagonal.apply(input, offset, i, j)
+    return Diagonal.apply(input, offset, i, j)  # type: ignore[no-any-return]
 
 
 # memory seen otherwise
@@ -758,8 +764,8 @@ def unfold(input: Tensor, dimension: int, size: int, step: int) -> Tensor:
     if step < 1:
         raise RuntimeError(f"step is {step} but must be > 0")
     if not input.ndim:
-        return Unfold.apply(unsqueeze(input, 0), 0, size, step).select(0, 0)
-    return Unfold.apply(input, d, size, step)
+        return Unfold.apply(unsqueeze(input, 0), 0, size, step).select(0, 0)  # type: ignore[no-any-return]
+    return Unfold.apply(input, d, size, step)  # type: ignore[no-any-return]
 
 
 class AsStrided(ViewOperation):
@@ -813,7 +819,7 @@ def as_strided(
     size, stride = sizes((size,)), sizes((stride,))
     offset = input.storage_offset() if storage_offset is None else storage_offset
     check_strided(memory(input).size, size, stride, offset)
-    return AsStrided.apply(input, size, stride, offset)
+    return AsStrided.apply(input, size, stride, offset)  # type: ignore[no-any-return]
 
 
 def check_strided(n: int, size: Any, stride: Any, offset: int) -> None:
@@ -853,7 +859,7 @@ class Flip(Operation):
 @method
 def flip(input: Tensor, *dims: Any) -> Tensor:
     """A copy in reverse order along the dimensions."""
-    return Flip.apply(input, each_axis(sizes(dims), input.ndim))
+    return Flip.apply(input, each_axis(sizes(dims), input.ndim))  # type: ignore[no-any-return]
 
 
 @method
@@ -891,7 +897,7 @@ def roll(input: Tensor, shifts: Sizes, dims: Sizes | None = None) -> Tensor:
         raise RuntimeError(
             f"roll: shifts and dimensions must align. shifts: {len(by)}, dims: {len(named)}"
         )
-    return Roll.apply(input, by, named)
+    return Roll.apply(input, by, named)  # type: ignore[no-any-return]
 
 
 class Repeat(Operation):
@@ -918,7 +924,7 @@ def repeat(input: Tensor, *repeats: Any) -> Tensor:
         )
     if any(n < 0 for n in times):
         raise RuntimeError(f"repeat: needs numbers from 0 up; got {list(times)}")
-    return Repeat.apply(input, times)
+    return Repeat.apply(input, times)  # type: ignore[no-any-return]
 
 
 @method

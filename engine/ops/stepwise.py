@@ -163,9 +163,7 @@ def alike(*operands: Any) -> list[Any]:
     arrays = [x._array for x in found if isinstance(x, Tensor)]
     broadcast(*(array.shape for array in arrays))
     wanted = dtypes.promoted(arrays, [x for x in found if not isinstance(x, Tensor)])
-    return [
-        cast(x, wanted) if isinstance(x, Tensor) else make(np.array(x, wanted)) for x in found
-    ]
+    return [cast(x, wanted) if isinstance(x, Tensor) else make(np.array(x, wanted)) for x in found]
 
 
 def on_whole_numbers(name: str, b: Tensor) -> None:

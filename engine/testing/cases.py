@@ -160,7 +160,12 @@ class Pattern:
             array = np.broadcast_to(array[:1], shape).copy() if shape[0] else array
         if case.dtype == "float32" and slot.is_floating:
             array = array.astype(np.float32).astype(np.float64)
-        return np.round(array, 1) if case.rounded and slot.is_floating else array
+        return rounded(array) if case.rounded and slot.is_floating else array
+
+
+def rounded(array: Array) -> Array:
+    """The numbers with two digits each."""
+    return np.array([float(f"{x:.2g}") for x in array.ravel()]).reshape(array.shape)
 
 
 def numbers(slot: Slot, shape: Shape, style: str, rng: np.random.Generator) -> Array:

@@ -4,6 +4,7 @@ import io
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from engine.testing.precision import DTYPES
 from engine.testing.probes import ON_EXAMPLE, Probe, Scene, saved_twice, scene
 from engine.testing.report import Finding, Level, Report
 from engine.testing.second import second_derivatives
+from engine.testing.shrink import smallest
 from engine.testing.spy import takes_context
 from engine.testing.state import LATE, STATE, draws
 from engine.testing.trial import Subject, Trial, run
@@ -208,8 +210,29 @@ def _later(checker: Checker, s: Scene) -> None:
 
 def _probe(checker: Checker, s: Scene, probes: Sequence[Probe]) -> None:
     for probe in probes:
-        for finding in _guarded(checker, lambda probe=probe: list(probe(s))):  # type: ignore[misc]
+        for finding in _guarded(checker, partial(_shown, probe, s)):
             checker.add(finding)
+
+
+def _shown(probe: Probe, s: Scene) -> list[Finding]:
+    """The findings of a probe, each with the smallest program that shows it."""
+    findings = []
+    for finding in probe(s):
+        little = smallest(s.case, partial(_shows, probe, s.subject, finding))
+        findings += _alike(probe, s.subject, little, finding)[:1] or [finding]
+    return findings
+
+
+def _alike(probe: Probe, subject: Subject, case: Case, finding: Finding) -> list[Finding]:
+    same = (finding.kind, finding.argument)
+    return [f for f in probe(scene(subject, case)) if (f.kind, f.argument) == same]
+
+
+def _shows(probe: Probe, subject: Subject, finding: Finding, case: Case) -> bool:
+    try:
+        return bool(finding.program) and bool(_alike(probe, subject, case, finding))
+    except Exception:
+        return False
 
 
 def _guarded(checker: Checker, work: Callable[[], list[Finding]]) -> list[Finding]:

@@ -1,7 +1,7 @@
 """First derivatives: what backward gives against what the values of forward give."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -9,6 +9,7 @@ import numpy as np
 from engine.testing.adapter import Array
 from engine.testing.cases import Case, Shape
 from engine.testing.derivatives import Slope, better, slope
+from engine.testing.exact import in_fifty_digits
 from engine.testing.spy import NOTHING
 from engine.testing.trial import Subject, Trial, call, run, scale_of
 
@@ -150,10 +151,29 @@ def _compare_one(
     witnesses = better(line, scales(arrays[i]), case.eps)
     fine = Comparison(witnesses, v, line(0.0), case.eps, own)
     if not fine.settled:
+        fine = _in_more_digits(subject, case, arrays, i, direction, trial, fine)
+    if not fine.settled:
         verdict.undecided.append(i)
     elif not fine.agrees(given):
         what = "none" if g is None else "wrong" if np.isfinite(given) else "nan"
         verdict.symptoms.append(Symptom(what, i, (given, fine.expected)))
+
+
+def _in_more_digits(
+    subject: Subject,
+    case: Case,
+    arrays: Sequence[Any],
+    i: int,
+    direction: Array,
+    trial: Trial,
+    rough: "Comparison",
+) -> "Comparison":
+    """The comparison with a slope from 50 digits where there is one, else the rough one."""
+    exact = in_fifty_digits(subject, case, arrays, i, direction, trial.active)
+    if exact is None or not np.isfinite(exact).all() or exact.shape != rough.v.shape:
+        return rough
+    error = 1e-9 * np.abs(exact)
+    return replace(rough, slope=Slope(exact, error, exact, exact, error))
 
 
 @dataclass(frozen=True)

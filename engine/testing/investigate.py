@@ -9,7 +9,7 @@ from engine.testing import program
 from engine.testing.cases import Case
 from engine.testing.explain import Evidence, explain, first_wrong, upstream
 from engine.testing.first import Symptom, Verdict, examine
-from engine.testing.jacobian import Jacobian, jacobian
+from engine.testing.jacobian import Jacobian, jacobian, sharpened
 from engine.testing.kinks import examine_kinks, kink_words
 from engine.testing.report import Finding, Level
 from engine.testing.shrink import essential, neutralised, smallest
@@ -70,11 +70,22 @@ def _answer(
     if symptom.what == "ties":
         return _tied(subject, little)
     found = _looked_at(subject, case, little, symptom.argument)
-    if found is not None and not found.wrong.any():
-        return upstream(Evidence(found))  # right for single outputs, wrong for a mixture
     if found is None:
         return None
+    if not found.wrong.any():
+        return _mixture(found, changed)
     return _numbers(subject, found, changed)
+
+
+def _mixture(found: Jacobian, changed: set[str]) -> tuple[str, str] | None:
+    """Right for each output by itself: the upstream gradient as a whole makes the difference."""
+    answer = upstream(Evidence(found))
+    if answer is None and "upstream" in changed:
+        return "upstream-layout", (
+            f"wrong when the upstream gradient is {found.case.upstream}, as sum() hands it back "
+            "(one number in memory for all entries): do not write into it."
+        )
+    return answer
 
 
 def _looked_at(subject: Subject, case: Case, little: Case, i: int) -> Jacobian | None:
@@ -286,6 +297,7 @@ def write_program(subject: Subject, case: Case, symptom: Symptom) -> str:
     found = jacobian(subject, case, symptom.argument)
     if found is None:
         return program.failing_program(subject, case, arrays, trial, wanted)
+    found = sharpened(found)
     v = np.concatenate([np.ravel(g) for g in trial.upstream])[:, None]
     low = np.minimum(v * found.low, v * found.high).sum(axis=0).reshape(found.shape_in)
     high = np.maximum(v * found.low, v * found.high).sum(axis=0).reshape(found.shape_in)

@@ -1,17 +1,17 @@
 """The whole Jacobian of one argument, as backward has it and as the values of forward have it."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from engine.testing.adapter import Array
 from engine.testing.cases import Case, Shape
-from engine.testing.derivatives import better, complex_step, slope
+from engine.testing.derivatives import better, slope
+from engine.testing.exact import by_complex_step
 from engine.testing.first import line_through, rounding, scales
-from engine.testing.trial import Subject, Trial, call, run, scale_of
+from engine.testing.trial import Subject, Trial, run, scale_of
 
 
 @dataclass
@@ -181,30 +181,20 @@ def unit(subject: Subject, arrays: Sequence[Any], i: int, entry: int) -> Array:
     return (direction + direction.T) / 2 if subject.pattern.slots[i].symmetric else direction
 
 
-def by_complex_step(jac: Jacobian) -> Array | None:
-    """The expected Jacobian to the last digit, where forward takes complex tensors.
+def sharpened(jac: Jacobian) -> Jacobian:
+    """The Jacobian with its slopes to the last digit, where forward takes complex tensors.
 
-    None where it does not, or where the result disagrees with the differences, as it does for
-    a forward that is not analytic, such as abs.
+    Columns that disagree with the differences, as for a forward that is not analytic, stay.
     """
-    size = np.size(jac.arrays[jac.argument])
-    try:
-        columns = [complex_step(partial(_complex_values, jac, entry)) for entry in range(size)]
-    except Exception:
-        return None
-    exact = np.array(columns).reshape(size, -1).T
-    if exact.shape != jac.expected.shape:
-        return None
-    near = np.abs(exact - jac.expected) <= 10 * jac.doubt + 1e-9 * jac.size
-    return exact if near.all() else None
-
-
-def _complex_values(jac: Jacobian, entry: int, step: complex) -> Array:
-    library, arrays = jac.subject.library, list(jac.arrays)
-    moved = np.array(arrays[jac.argument], complex)
-    moved.flat[entry] += step
-    arrays[jac.argument] = moved
-    plain = jac.case.but(layouts=(), needs=(False,) * len(jac.case.needs), dtype="complex128")
-    with library.no_grad():
-        made = call(jac.subject, plain, arrays)
-    return np.concatenate([np.ravel(library.array(made.outputs[k])) for k in jac.active])
+    expected, low, high = jac.expected.copy(), jac.low.copy(), jac.high.copy()
+    for entry in range(expected.shape[1]):
+        direction = unit(jac.subject, jac.arrays, jac.argument, entry) / jac.scale
+        exact = by_complex_step(
+            jac.subject, jac.case, jac.arrays, jac.argument, direction, jac.active
+        )
+        if exact is None or exact.shape != expected[:, entry].shape:
+            return jac
+        near = np.abs(exact - expected[:, entry]) <= 10 * jac.doubt[:, entry] + 1e-9 * jac.size
+        if near.all():
+            expected[:, entry] = low[:, entry] = high[:, entry] = exact
+    return replace(jac, expected=expected, low=low, high=high)

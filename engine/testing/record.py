@@ -107,12 +107,11 @@ def recorded(script: str, arguments: Sequence[str], recorder: Recorder) -> Itera
     What it prints goes to stderr. Raises OSError or SyntaxError when it cannot be run.
     """
     code = compile(_read(script), os.path.abspath(script), "exec", dont_inherit=True)
-    with ExitStack() as stack:
-        stack.enter_context(_as_main(script, arguments))
-        for own in _libraries_for(script):
-            stack.enter_context(recorder.watching(own))
-        error = _run(code)
-        stack.enter_context(redirect_stdout(sys.stderr))
+    with _as_main(script, arguments):
+        with ExitStack() as stack:
+            for own in _libraries_for(script):
+                stack.enter_context(recorder.watching(own))
+            error = _run(code)
         yield Recording(script, recorder.seen, error)
 
 

@@ -204,13 +204,13 @@ def test_bitwise_operators_are_refused_on_floats_with_the_cure():
     with pytest.raises(NotImplementedError, match=r"bitwise_and: .*compare first, as \(x > 0\)"):
         x & x
     with pytest.raises(TypeError, match=r"~: needs .*use -x"):
-        ~x
+        ~x  # noqa: B018
     with pytest.raises(TypeError, match=r"unsupported operand"):
         (x > 0) & "a"
 
 
 def test_a_missing_method_names_the_one_in_place():
-    with pytest.raises(AttributeError, match=r"no attribute 'uniform'; it works in place: uniform_"):
+    with pytest.raises(AttributeError, match=r"no attribute 'uniform'; .*in place: uniform_"):
         engine.zeros(2).uniform(-0.1, 0.1)
     with pytest.raises(AttributeError, match=r"no attribute 'nonsense'$"):
         engine.zeros(2).nonsense  # noqa: B018

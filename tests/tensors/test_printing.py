@@ -64,7 +64,7 @@ def test_an_f_string_formats_a_single_number():
     assert f"{engine.tensor(7):3d}" == "  7"
     assert f"{engine.ones(2)}" == "tensor([1., 1.])"
     with pytest.raises(TypeError, match="format string"):
-        f"{engine.ones(2):.2f}"  # noqa: B018
+        f"{engine.ones(2):.2f}"
 
 
 def test_options_stay_until_they_are_set_again():

@@ -60,29 +60,30 @@ def test_seeds_can_be_read_and_states_put_back():
 
 
 def test_a_new_generator_starts_from_a_fixed_seed():
-    assert engine.rand(2, generator=Generator()).tolist() == engine.rand(
-        2, generator=Generator()
-    ).tolist()
+    assert (
+        engine.rand(2, generator=Generator()).tolist()
+        == engine.rand(2, generator=Generator()).tolist()
+    )
 
 
 @pytest.mark.parametrize(
     ("call", "error", "text"),
     [
-        (lambda: engine.manual_seed(1.5), TypeError, r"manual_seed: needs a whole number; got float"),
+        (lambda: engine.manual_seed(1.5), TypeError, r"needs a whole number; got float"),
         (lambda: engine.manual_seed(2**64), RuntimeError, r"exceeds 64 bits"),
         (lambda: engine.rand(2, generator=3), TypeError, r"rand: generator .* got int"),
         (lambda: engine.rand(2, dtype=engine.int64), RuntimeError, r"rand: needs a floating dtype"),
-        (lambda: engine.randint(3, 3, (2,)), RuntimeError, r"'from' to be less than 'to'; got 3 >= 3"),
+        (lambda: engine.randint(3, 3, (2,)), RuntimeError, r"to be less than 'to'; got 3 >= 3"),
         (lambda: engine.randint(3), TypeError, r"randint\(high, size\)"),
         (lambda: engine.randperm(-1), RuntimeError, r"randperm: argument 'n' must be non-negative"),
         (lambda: engine.normal(0.0, -1.0, (2,)), RuntimeError, r"std >= 0\.0; got -1\.0"),
         (lambda: engine.normal(0.0, 1.0), TypeError, r"normal: .*need a size"),
         (lambda: engine.bernoulli(engine.tensor([2.0])), RuntimeError, r"Expected p_in"),
         (lambda: engine.multinomial(engine.zeros(3), 1), RuntimeError, r"weights is all 0"),
-        (lambda: engine.multinomial(engine.tensor([1.0, 0.0]), 2), RuntimeError, r"as many weights"),
-        (lambda: engine.multinomial(engine.tensor([-1.0]), 1), RuntimeError, r"`inf`, `nan` or < 0"),
+        (lambda: engine.multinomial(engine.eye(2), 2), RuntimeError, r"as many weights"),
+        (lambda: engine.multinomial(-engine.ones(1), 1), RuntimeError, r"`inf`, `nan` or < 0"),
         (lambda: engine.multinomial(engine.ones(3), 0), RuntimeError, r"n_sample <= 0"),
-        (lambda: engine.multinomial(engine.ones(1, 1, 1), 1), RuntimeError, r"one or two dimensions"),
+        (lambda: engine.multinomial(engine.ones(1, 1, 1), 1), RuntimeError, r"or two dimensions"),
         (lambda: engine.zeros(2).uniform_(1, 0), RuntimeError, r"from_ <= to"),
         (lambda: engine.zeros(2).normal_(0, -1), RuntimeError, r"normal_: .* std >= 0"),
     ],
@@ -100,11 +101,12 @@ def test_the_distributions_have_their_mean_and_spread():
     g, n = Generator().manual_seed(5), 40_000  # errors of the mean below 0.02 at four sigma
     assert moments(engine.rand(n, generator=g)) == pytest.approx((0.5, 12**-0.5), abs=0.02)
     assert moments(engine.randn(n, generator=g)) == pytest.approx((0.0, 1.0), abs=0.02)
-    assert moments(engine.normal(2.0, 0.5, (n,), generator=g)) == pytest.approx((2.0, 0.5), abs=0.02)
-    assert moments(engine.zeros(n).uniform_(-1, 3, generator=g)) == pytest.approx(
-        (1.0, 4 * 12**-0.5), abs=0.03
-    )
-    assert engine.zeros(n).bernoulli_(0.3, generator=g).mean().item() == pytest.approx(0.3, abs=0.02)
+    t = engine.normal(2.0, 0.5, (n,), generator=g)
+    assert moments(t) == pytest.approx((2.0, 0.5), abs=0.02)
+    t = engine.zeros(n).uniform_(-1, 3, generator=g)
+    assert moments(t) == pytest.approx((1.0, 4 * 12**-0.5), abs=0.03)
+    t = engine.zeros(n).bernoulli_(0.3, generator=g)
+    assert t.mean().item() == pytest.approx(0.3, abs=0.02)
     drawn = engine.randint(0, 5, (n,), generator=g)
     assert np.bincount(drawn.numpy()) / n == pytest.approx([0.2] * 5, abs=0.02)
 
@@ -112,7 +114,8 @@ def test_the_distributions_have_their_mean_and_spread():
 def test_multinomial_draws_by_weight_with_and_without_replacement():
     g = Generator().manual_seed(6)
     drawn = engine.multinomial(engine.tensor([1.0, 0.0, 3.0]), 20_000, True, generator=g)
-    assert np.bincount(drawn.numpy(), minlength=3) / 20_000 == pytest.approx([0.25, 0, 0.75], abs=0.02)
+    parts = np.bincount(drawn.numpy(), minlength=3) / 20_000
+    assert parts == pytest.approx([0.25, 0, 0.75], abs=0.02)
     rows = engine.multinomial(engine.ones(4, 5), 5, generator=g)
     assert rows.shape == (4, 5)
     assert [sorted(row) for row in rows.tolist()] == [[0, 1, 2, 3, 4]] * 4

@@ -16,7 +16,7 @@ import engine
 from engine import builds
 
 PROTOCOLS = range(pickle.HIGHEST_PROTOCOL + 1)
-KINDS = "float64 float32 float16 int64 int32 int16 int8 uint8 bool".split()
+KINDS = ["float64", "float32", "float16", "int64", "int32", "int16", "int8", "uint8", "bool"]
 
 
 def through_pickle(x, protocol=4):
@@ -163,7 +163,8 @@ def test_save_and_load_go_through_a_path_or_a_file(tmp_path):
 
 def test_values_and_parameters_may_stand_in_a_saved_file():
     stream = io.BytesIO()
-    engine.save([engine.Value(2.0), engine.nn.Parameter(engine.ones(1)), {1, 2}, np.ones(2)], stream)
+    parameter = engine.nn.Parameter(engine.ones(1))
+    engine.save([engine.Value(2.0), parameter, {1, 2}, np.ones(2)], stream)
     stream.seek(0)
     v, p, numbers, array = engine.load(stream)
     assert v.data == 2.0
@@ -194,8 +195,8 @@ print(x.tolist(), x.requires_grad, v.data, type(p).__name__, p.tolist())
 @pytest.mark.skipif(bool(builds.problem()), reason="the compiled build is not there")
 def test_a_file_of_one_build_opens_in_the_other(tmp_path):
     path = tmp_path / "all.pickle"
-    made = (engine.ones(2, requires_grad=True), engine.Value(1.5), engine.nn.Parameter(engine.ones(1)))
-    path.write_bytes(pickle.dumps(made))
+    x, parameter = engine.ones(2, requires_grad=True), engine.nn.Parameter(engine.ones(1))
+    path.write_bytes(pickle.dumps((x, engine.Value(1.5), parameter)))
     root = Path(engine.__file__).parent.parent
     variables = os.environ | {"ENGINE_BACKEND": OTHER, "PYTHONPATH": str(root)}
     command = [sys.executable, "-c", READ, str(path), OTHER]
