@@ -14,7 +14,6 @@ import time
 from benchmarks import scalar, tensor  # noqa: F401  they fill ROWS
 from benchmarks.registry import ROWS, Work
 
-
 CLOCKS = {"wall": time.perf_counter, "cpu": time.process_time}
 
 

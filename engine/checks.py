@@ -14,6 +14,7 @@ from engine.nodes import (
     as_node,
     attach,
     edge_of,
+    position,
     shape_of,
     state,
     value,
@@ -41,6 +42,16 @@ def counted(node: Node, given: Any) -> tuple[Any, ...]:
             "needs none"
         )
     return given[:n]
+
+
+def returned(node: Node, x: Any, outputs: tuple[Any, ...]) -> None:
+    """What forward marked as changed in place is among what it returned."""
+    if position(x, outputs) is None:
+        raise RuntimeError(
+            f"{node.name()}: Some elements marked as dirty during the forward method were not "
+            "returned as output. The inputs that are modified inplace must all be outputs of the "
+            "Function: return them, or change a clone()"
+        )
 
 
 def guarded(node: Node, given: tuple[Any, ...], grads: list[Any]) -> tuple[Any, ...]:

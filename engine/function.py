@@ -57,13 +57,10 @@ class FunctionNode(Node):
     _function: Any = None
     needs_input_grad: tuple[bool, ...] = ()
     materialize_grads = True
-
-    def __init__(self) -> None:
-        self.metadata: dict[Any, Any] = {}
-        self._dirty: tuple[Any, ...] = ()
-        self._constant: tuple[Any, ...] = ()
-        self._to_save: Any = None
-        self._saved: Any = ()
+    _dirty: tuple[Any, ...] = ()
+    _constant: tuple[Any, ...] = ()
+    _to_save: Any = None
+    _saved: Any = ()
 
     @property
     def function_name(self) -> str:
@@ -138,14 +135,15 @@ class FunctionNode(Node):
         if recorded:
             self._edges = tuple(map(edge_of, args))
         for x in self._dirty:
+            checks.returned(self, x, outputs)
             x._change_in_place(self.function_name, recorded)
         if recorded:
             self.keep(args, outputs)
         self._shapes = [shape_of(x) for x in outputs]
         results = tuple(self.result(i, x, args, recorded) for i, x in enumerate(outputs))
-        self._dirty = self._constant = ()
         for observer in state.observers:
             observer(results, self, args)
+        self._dirty = self._constant = ()
         return results if isinstance(output, tuple) else results[0]
 
     def joined(self, x: Any, args: tuple[Any, ...]) -> Any:

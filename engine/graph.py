@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from engine import habits, hooks
+from engine import depth, habits, hooks
 from engine.checks import fit
 from engine.nodes import Node, TensorBase, Value, edge_of, modes, value
 from engine.quiet import quiet
@@ -263,7 +263,7 @@ def walked(
     walk = kind_of_walk()(starts, ends, retain, create_graph)
     for start, g in zip(starts, gradients, strict=True):
         walk.add(start, g.data if isinstance(g, Value) and not create_graph else g)
-    walk.run()
+    depth.run(walk.run)
     return walk
 
 

@@ -8,7 +8,7 @@ import math
 import operator as operator_module
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
@@ -135,21 +135,23 @@ def apply_rule(rule: Rule, operands: tuple[Any, ...]) -> "Tensor":
     return out
 
 
-def as_operands(operands: tuple[Any, ...]) -> list[Any]:
+def as_operands(operands: tuple[Any, ...]) -> Sequence[Any]:
     """The operands with each Value as a 0-dim tensor of the dtype of the others."""
-    if not any(isinstance(x, Value) for x in operands):
-        return list(operands)
-    kinds = [x._array.dtype for x in operands if isinstance(x, TensorBase)]
-    floating = kinds[0] if kinds[0].kind == "f" else dtypes.get_default_dtype().numpy
-    return [x.as_tensor(floating) if isinstance(x, Value) else x for x in operands]
+    for x in operands:
+        if isinstance(x, Value):
+            kinds = [t._array.dtype for t in operands if isinstance(t, TensorBase)]
+            floating = kinds[0] if kinds[0].kind == "f" else dtypes.get_default_dtype().numpy
+            return [t.as_tensor(floating) if isinstance(t, Value) else t for t in operands]
+    return operands
 
 
-def as_arrays(rule: Rule, operands: list[Any]) -> list[Any]:
+def as_arrays(rule: Rule, operands: Sequence[Any]) -> list[Any]:
     """Arrays and numbers for the rule, in the dtype that PyTorch's promotion gives."""
-    arrays = [x._array for x in operands if isinstance(x, TensorBase)]
-    numbers = [x for x in operands if not isinstance(x, TensorBase)]
-    wanted = arrays[0].dtype
-    if wanted.kind != "f" or len(arrays) > 1 and arrays[1].dtype != wanted:
+    kinds = [x._array.dtype for x in operands if isinstance(x, TensorBase)]
+    wanted = kinds[0]
+    if wanted.kind != "f" or kinds[-1] != wanted:
+        arrays = [x._array for x in operands if isinstance(x, TensorBase)]
+        numbers = [x for x in operands if not isinstance(x, TensorBase)]
         wanted = dtypes.promoted(arrays, numbers)
         if wanted.kind != "f" and rule.name not in KEEPS_INTEGERS:
             wanted = dtypes.get_default_dtype().numpy
@@ -163,7 +165,7 @@ def as_array(x: Any, wanted: Any, where: str) -> Any:
     return value.as_float(x, where) if wanted.kind == "f" else int(x)
 
 
-def record(rule: Rule, operands: list[Any], arrays: list[Any], out: "Tensor") -> None:
+def record(rule: Rule, operands: Sequence[Any], arrays: list[Any], out: "Tensor") -> None:
     """Make out the result of a node that keeps what the needed slopes are made of."""
     node = node_class(rule)()
     wanted = [i for i, x in enumerate(operands) if needs_grad(x) and i < len(needs(rule))]
@@ -560,6 +562,8 @@ class Tensor(TensorBase):
             node.saved[0] = Saved(copy_of(self), None, False)
         np.copyto(self._array, out._array, casting="same_kind")
         self._shared_counter()[0] += 1
+        for observer in state.observers:
+            observer(self, "in_place", (out,))
         if node is None:
             return self
         if isinstance(node.saved[-1], Saved):
@@ -675,7 +679,10 @@ class Operation(Function):
         ctx = cls.node()
         ctx.needs_input_grad = tuple(map(needs_grad, args))
         recorded = state.grad_enabled and True in ctx.needs_input_grad
-        return ctx.finish(args, cls.forward(ctx, *args), recorded)
+        output = cls.forward(ctx, *args)
+        if not (recorded or ctx._dirty or state.observers):
+            return output
+        return ctx.finish(args, output, recorded)
 
 
 class ViewOperation(Operation):

@@ -1,6 +1,7 @@
 """PyTorch's import paths for autograd."""
 
 from engine.autograd import anomaly_mode as anomaly_mode
+from engine.autograd import forward_ad as forward_ad
 from engine.autograd import function as function
 from engine.autograd import functional as functional
 from engine.autograd import graph as graph

@@ -80,6 +80,8 @@ class Anomaly:
         return AnomalyWalk(self, *args)
 
     def __call__(self, out: Any, op: Any, operands: Any) -> None:
+        if op == "in_place":
+            return
         results = out if isinstance(out, tuple) else (out,)
         found = places()
         for x in results:

@@ -17,9 +17,17 @@ from engine.function import Function, FunctionNode
 from engine.grad_mode import enable_grad
 from engine.graph import Walk
 from engine.habits import Value
-from engine.nodes import DIFFERENTIABLE, is_floating, modes, needs_grad, position, state, value
+from engine.nodes import (
+    DIFFERENTIABLE,
+    Saved,
+    is_floating,
+    modes,
+    needs_grad,
+    position,
+    state,
+)
 from engine.registry import RULES
-from engine.tensors import Operation, Tensor, ViewOperation, times
+from engine.tensors import Operation, Tensor, ViewOperation, copy_of, times
 
 NO_LEVEL = (
     "{0}: Trying to create a dual Tensor for forward AD but no level exists, make sure to "
@@ -87,6 +95,7 @@ class Level:
         tangents = [self.tangent(x) for x in operands]
         results = out if isinstance(out, tuple) else (out,)
         if op == "in_place":
+            self.keep_old(out, operands[0]._grad_fn)
             self.write(out, tangents[0])
         elif any(t is not None for t in tangents):
             with self.outside():
@@ -96,6 +105,13 @@ class Level:
                     self.write(x, t)
                 elif t is not None:
                     self.put(x, t)
+
+    def keep_old(self, x: Any, node: Any) -> None:
+        """Give what the node saved of x before the change the tangent that x had then."""
+        old, t = node and node.saved[0], self.tangent(x)
+        if isinstance(old, Saved) and t is not None:
+            with self.outside():
+                self.tangents[id(old.saved)] = (old.saved, t.clone())
 
     def write(self, x: Any, t: Any) -> None:
         """Give x, changed in place, the tangent t; where it has one, or is a view, in place."""
@@ -134,14 +150,32 @@ def of_rule(name: str, out: Any, operands: Sequence[Any], tangents: list[Any]) -
     """The sum of slopes times tangents."""
     if name in RULES:
         rule = RULES[name]
-        slopes = rule.slopes(*operands, out)
-        pairs = [(t, s) for t, s in zip(tangents, slopes, strict=False) if t is not None]
+        recorded = state.grad_enabled and any(map(needs_grad, (*operands, *tangents)))
+        keep = kept if recorded else (lambda x: x)
+        slopes = rule.slopes(*map(keep, operands), out)
+        pairs = [(keep(t), s) for t, s in zip(tangents, slopes, strict=False) if t is not None]
         parts = [product(t, s, rule.selection) for t, s in pairs]
     else:
         by_hand = dict(habits.links(out))
         parts = [t * by_hand[p] for p, t in zip(operands, tangents, strict=True) if t is not None]
     total = sum(parts[1:], parts[0])
-    return total if isinstance(out, Value) else like(total, out)
+    return total if isinstance(out, Value) else like(total, out, tangents)
+
+
+def kept(x: Any) -> Any:
+    """x as it is now, whatever is done to it in place later, in its own place in the graph."""
+    if not isinstance(x, Tensor) or (x.requires_grad and x.is_leaf):
+        return x
+    return with_tangents(copy_of(x), x)
+
+
+def with_tangents(out: Any, x: Any) -> Any:
+    """out, made of the numbers of x, with the tangents that x has."""
+    for level in levels():
+        t = level.tangent(x)
+        if t is not None:
+            level.put(out, t)
+    return out
 
 
 def product(t: Any, slope: Any, selection: bool) -> Any:
@@ -152,10 +186,12 @@ def product(t: Any, slope: Any, selection: bool) -> Any:
     return times(t, slope, selection)
 
 
-def like(t: Any, out: Any) -> Any:
-    """A tangent in the shape and dtype of what it is the tangent of."""
+def like(t: Any, out: Any, others: list[Any]) -> Any:
+    """A tangent in the shape and dtype of what it is the tangent of, with memory of its own."""
     t = t.to(out.dtype)
-    return t if t.shape == out.shape else t.expand(out.shape)
+    if t.shape == out.shape:
+        return t if position(t, tuple(others)) is None else t.clone()
+    return t.expand(out.shape).clone()
 
 
 class Linear:
@@ -188,9 +224,8 @@ class Linear:
             weights = [zero_weight(x) for x in outs]
             total = self.total(node_of(outs), weights)
         asked = [w for w in weights if w is not None]
-        keep = before and self.recorded
-        found = iter(derivatives(total, asked, keep))
-        return [None if w is None else self.finished(next(found), w, keep) for w in weights]
+        found = iter(derivatives(total, asked, before and self.recorded))
+        return [None if w is None else next(found) for w in weights]
 
     def input(self, x: Any, t: Any) -> Any:
         """An operand to apply the operation to again: it requires grad if it has a tangent."""
@@ -199,28 +234,218 @@ class Linear:
         if position(x, tuple(self.results)) is not None:
             return x.detach().clone().requires_grad_() * 1.0  # it will be changed in place again
         if needs_grad(x):
-            return x
-        fresh = x.detach().requires_grad_()
-        for outer in state.observers:
-            if isinstance(outer, Level) and outer.tangent(x) is not None:
-                outer.put(fresh, outer.tangent(x))
-        return fresh
+            return kept(x)
+        return with_tangents(x.detach().requires_grad_(), x)
 
     def total(self, node: Any, weights: list[Any]) -> Any:
-        """The product of the gradients of the inputs, for these of the outputs, with the given
-        tangents."""
-        given = node.differentiate(weights)
-        parts = [
-            inner(g, t) for g, t in zip(given, self.given, strict=True) if None not in (g, t)
-        ] if False else [
-            inner(g, t)
-            for g, t in zip(given, self.given, strict=True)
-            if g is not None and t is not None
-        ]
+        """The product of the tangents with the gradients of the inputs, for these of the outputs;
+        None where there is none."""
+        given = [] if node is None else node.differentiate(weights)
+        pairs = zip(given, self.given, strict=False)
+        parts = [inner(g, t) for g, t in pairs if g is not None and t is not None]
         return sum(parts[1:], parts[0]) if parts else None
 
-    def finished(self, t: Any, weight: Any, keep: bool) -> Any:
-        """A tangent found, zeros where there is none, outside the graph unless it is wanted."""
-        if t is None:
-            return Value(0.0, requires_grad=False) if isinstance(weight, Value) else zeros_like(weight)
-        return t if keep or not needs_grad(t) else t.detach()
+
+def zero_weight(x: Any) -> Any:
+    """A gradient of 0 for an output, to differentiate by; None where it has no derivative."""
+    if not needs_grad(x):
+        return None
+    return Value(0.0) if isinstance(x, Value) else zeros_like(x, requires_grad=True)
+
+
+def node_of(outs: Sequence[Any]) -> Any:
+    """The node that made these, None if nothing did."""
+    for x in outs:
+        if needs_grad(x):
+            return x._extra.ctx if isinstance(x, Value) else x._grad_fn
+    return None
+
+
+def inner(g: Any, t: Any) -> Any:
+    """The sum of the products of two Tensors, or the product of two numbers."""
+    return (g * t).sum() if isinstance(t, Tensor) else g * t
+
+
+def derivatives(total: Any, asked: list[Any], keep: bool) -> Sequence[Any]:
+    """The derivatives of the total by what is asked for, zeros where it does not depend."""
+    if needs_grad(total):
+        return grad(total, asked, create_graph=keep, materialize_grads=True)
+    return [Value(0.0, requires_grad=False) if isinstance(w, Value) else zeros_like(w) for w in asked]
+
+
+class ForForward:
+    """What save_for_forward kept, as jvp reads it."""
+
+    def __init__(self, x: Any):
+        self.x = x
+
+    def unpack(self, node: Any) -> Any:
+        return self.x
+
+
+def of_jvp(
+    node: Any, results: Sequence[Any], args: Sequence[Any], tangents: list[Any]
+) -> Sequence[Any]:
+    """The tangents that a Function's own jvp gives."""
+    if node.materialize_grads:
+        tangents = [zeros_for(x) if t is None else t for x, t in zip(args, tangents, strict=True)]
+    before, node._saved = node._saved, tuple(map(ForForward, getattr(node, "_for_forward", ())))
+    try:
+        found = node._function.jvp(node, *tangents)
+    finally:
+        node._saved = before
+    found = found if isinstance(found, tuple) else (found,)
+    if len(found) != len(results):
+        raise RuntimeError(
+            f"{node.function_name}.jvp returned {len(found)} tangents for {len(results)} outputs; "
+            "it needs to return one for each, None for what has none"
+        )
+    for x, t in zip(results, found, strict=True):
+        i = position(x, tuple(args))
+        if i is not None and t is not tangents[i]:
+            raise RuntimeError(NOT_IN_PLACE.format(node.function_name))
+    return [None if position(x, node._constant) is not None else t for x, t in zip(results, found, strict=True)]
+
+
+def zeros_for(x: Any) -> Any:
+    """The tangent of an argument that has none: zeros for floats, None for anything else."""
+    if not isinstance(x, DIFFERENTIABLE) or not is_floating(x):
+        return None
+    return Value(0.0, requires_grad=False) if isinstance(x, Value) else zeros_like(x)
+
+
+class DualWalk(Walk):
+    """A walk back through numbers with tangents: its gradients are computed so that the level
+    sees it, and leave the graph unless create_graph was asked for."""
+
+    def __init__(self, level: Level, roots: Any, inputs: Any, retain: bool, create: bool):
+        super().__init__(roots, inputs, retain, True)
+        self.keep = create
+
+    def run(self) -> None:
+        super().run()
+        if not self.keep:
+            self.captured = {key: detached(g) for key, g in self.captured.items()}
+            self.arrived = [(x, detached(g)) for x, g in self.arrived]
+
+
+def detached(x: Any) -> Any:
+    """x outside the graph, with the tangents that it has."""
+    if not isinstance(x, DIFFERENTIABLE):
+        return x
+    return with_tangents(x.detach(), x)
+
+
+def levels() -> list[Level]:
+    """The levels of this thread, the outermost first."""
+    return [o for o in state.observers if isinstance(o, Level)]
+
+
+@contextmanager
+def nested_level() -> Iterator[Level]:
+    """A level inside of those that there are."""
+    level, before = Level(), state.observers
+    modes.set_observers((*before, level))
+    try:
+        yield level
+    finally:
+        modes.set_observers(before)
+
+
+def enter_dual_level() -> int:
+    """Begin a level: from here on tensors can have tangents; returns its number, 0."""
+    if levels():
+        raise RuntimeError(
+            "Nested forward mode AD is not supported at the moment; engine.func.jacfwd nests"
+        )
+    modes.set_observers((*state.observers, Level()))
+    return 0
+
+
+def exit_dual_level(*, level: int | None = None) -> None:
+    """End the level; all tangents are gone."""
+    if not levels():
+        raise RuntimeError("exit_dual_level: there is no level to exit; enter_dual_level() first")
+    modes.set_observers(tuple(o for o in state.observers if not isinstance(o, Level)))
+
+
+class dual_level:
+    """A `with` block in which tensors and Values can have tangents: see make_dual."""
+
+    def __enter__(self) -> int:
+        return enter_dual_level()
+
+    def __exit__(self, *error: object) -> None:
+        exit_dual_level()
+
+
+def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> UnpackedDualTensor | Any:
+    """The tensor (or Value) with a tangent: what is computed of it has one too.
+
+    tangent: of the same shape and dtype; it is kept, not copied. The result shares the tensor's
+    memory. Raises RuntimeError outside of a level, or when the tangent has a tangent itself.
+    """
+    if not levels():
+        raise RuntimeError(NO_LEVEL.format("make_dual"))
+    current = levels()[-1]
+    check_dual(tensor, tangent, current)
+    with current.outside():
+        dual = same(tensor)
+    current.put(dual, tangent)
+    return dual
+
+
+def check_dual(tensor: Any, tangent: Any, level: Level) -> None:
+    """Refuse a tangent that does not fit."""
+    for name, x in (("tensor", tensor), ("tangent", tangent)):
+        if not isinstance(x, DIFFERENTIABLE):
+            raise TypeError(f"make_dual: {name} needs to be a Tensor or Value; got {type(x).__name__}")
+        if not is_floating(x):
+            raise ValueError(f"Expected {name} to be floating point, but got: {x.dtype}")
+    if level.tangent(tangent) is not None:
+        raise RuntimeError(
+            "make_dual: the tangent itself has a forward gradient at the same level, which would "
+            "be lost; unpack_dual it first"
+        )
+    kinds = [None if isinstance(x, Value) else (x.shape, x.dtype) for x in (tensor, tangent)]
+    if kinds[0] != kinds[1]:
+        raise RuntimeError(
+            "make_dual: Trying to set a forward gradient that has a different size or dtype than "
+            f"that of the original Tensor: it needs {kinds[0]}; got {kinds[1]}"
+        )
+
+
+def same(x: Any) -> Any:
+    """Another object of the same numbers in the same graph."""
+    return x * 1.0 if isinstance(x, Value) else x.view_as(x)
+
+
+def unpack_dual(tensor: Any, *, level: int | None = None) -> UnpackedDualTensor:
+    """The tensor without its tangent, and the tangent: None if it has none, or outside a level."""
+    if not levels():
+        return UnpackedDualTensor(tensor, None)
+    current = levels()[-1]
+    tangent = current.tangent(tensor)
+    with current.outside():
+        return UnpackedDualTensor(same(tensor), tangent)
+
+
+def remark(t: Any) -> str | None:
+    """What printing says of a tensor that has a tangent."""
+    found = [level.tangent(t) for level in levels()]
+    return next((f"tangent={x!r}" for x in reversed(found) if x is not None), None)
+
+
+def jvp(ctx: Any, *tangents: Any) -> Any:
+    """The tangents of the outputs, given those of the inputs: to be written by a Function."""
+    raise NotImplementedError(NO_JVP.format(ctx.function_name))
+
+
+def save_for_forward(ctx: Any, *tensors: Any) -> None:
+    """Keep Values or Tensors for jvp, which reads them from ctx.saved_tensors."""
+    ctx._for_forward = tensors
+
+
+printing.remarks.append(remark)
+Function.jvp = staticmethod(jvp)  # type: ignore[attr-defined]
+FunctionNode.save_for_forward = save_for_forward  # type: ignore[attr-defined]

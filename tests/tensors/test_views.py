@@ -684,8 +684,23 @@ def test_a_function_that_changes_its_input_returns_the_same_object():
     assert leaf.grad.tolist() == [2.0, 2.0]
 
 
+def test_a_function_returns_what_it_changes_in_place():
+    class Forgotten(engine.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.mark_dirty(x)
+            return x.mul_(2).clone()
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * 2
+
+    with pytest.raises(RuntimeError, match="marked as dirty during the forward method were not re"):
+        Forgotten.apply(inner(1.0)[1])
+
+
 def test_a_function_may_change_an_input_that_needs_no_gradient():
-    class Added(engine.Function):
+    class Added(engine.autograd.function.InplaceFunction):
         @staticmethod
         def forward(ctx, x, y):
             ctx.mark_dirty(x)

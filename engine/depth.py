@@ -1,0 +1,56 @@
+"""Walks inside walks, thousands deep: every sixtieth goes on in a thread with a stack of its own.
+
+A backward whose Function calls backward again uses some fifteen frames a level, and Python allows
+a thread about a thousand.
+"""
+
+import threading
+from collections.abc import Callable
+
+from engine.nodes import modes, state
+
+LEVELS = 60
+
+
+class Depth(threading.local):
+    """How many walks are under way in this thread."""
+
+    level = 0
+
+
+depth = Depth()
+
+
+def run(walk: Callable[[], None]) -> None:
+    """Run a walk, in a thread of its own where too many are under way in this one."""
+    depth.level += 1
+    try:
+        if depth.level < LEVELS:
+            walk()
+        else:
+            in_helper_thread(walk)
+    finally:
+        depth.level -= 1
+
+
+def in_helper_thread(walk: Callable[[], None]) -> None:
+    """Run a walk in a thread that is given the modes of this one; what it raises is raised here."""
+    grad_enabled, observers = state.grad_enabled, state.observers
+    raised: list[BaseException] = []
+
+    def go_on() -> None:
+        modes.set_grad(grad_enabled)
+        modes.set_observers(observers)
+        try:
+            walk()
+        except BaseException as error:
+            raised.append(error)
+        finally:
+            modes.set_grad(True)
+            modes.set_observers(())
+
+    helper = threading.Thread(target=go_on)
+    helper.start()
+    helper.join()
+    if raised:
+        raise raised[0]
