@@ -49,9 +49,7 @@ def results(chosen: argparse.Namespace) -> Iterator[Result]:
 def main(arguments: list[str] | None = None) -> int:
     chosen = options(arguments)
     print(" ".join(f"{name} {value}" for name, value in report.machine().items()))
-    print(
-        f"Minimum of rounds in turns, {chosen.clock} clock; the last column is the figure over the first line's."
-    )
+    print(f"Minimum of rounds in turns, {chosen.clock} clock; last, the figure over the first's.")
     found = []
     for result in results(chosen):
         found.append(result)
@@ -61,10 +59,8 @@ def main(arguments: list[str] | None = None) -> int:
         grown = growth.measure_all("tiny" if chosen.tiny else "full" if chosen.full else "usual")
         print(*map(growth.table, grown), sep="\n")
     if chosen.json:
-        everything = {
-            **report.as_json(found, chosen.rounds, chosen.clock),
-            "growth": [asdict(g) for g in grown],
-        }
+        everything = report.as_json(found, chosen.rounds, chosen.clock)
+        everything["growth"] = [asdict(each) for each in grown]
         chosen.json.write_text(json.dumps(everything, indent=1) + "\n", encoding="utf-8")
     if chosen.svg:
         chosen.svg.write_text(report.picture(found), encoding="utf-8")

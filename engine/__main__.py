@@ -1,12 +1,14 @@
-"""The command line: `python -m engine info` and `python -m engine run script.py`."""
+"""The command line: `python -m engine info`, `run`, `check` and `explore`."""
 
 import sys
 
 USAGE = """usage: python -m engine info
        python -m engine run script.py [argument ...]
+       python -m engine check script.py | module.py:Function | module.py:Value [option ...]
 
 info  which build runs, from where and why; versions, BLAS and threads
 run   runs a script written for torch, micrograd or a scalar class Value of its own on engine
+check finds the mistakes in custom Functions, ours or torch's, and in scalar classes Value
 """
 
 
@@ -20,6 +22,10 @@ def main(arguments: list[str]) -> int:
             return 0
         case ["run", script, *rest] if not script.startswith("-"):
             return run_script(script, rest)
+        case ["check", *rest]:
+            from engine.testing.cli import main as check
+
+            return check(rest)
         case ["-h" | "--help", *_] | [_, "-h" | "--help"]:
             print(USAGE, end="")
             return 0

@@ -16,7 +16,6 @@ from engine.nodes import (
     edge_of,
     position,
     shape_of,
-    state,
     value,
 )
 

@@ -20,7 +20,7 @@ def cast(x: Tensor, dtype: Any, copy: bool = False) -> Tensor:
     """x in NumPy's dtype: x itself where it has it already and no copy is asked for."""
     if x._array.dtype == dtype and not copy:
         return x
-    return ToCopy.apply(x, dtype)  # type: ignore[no-any-return]
+    return ToCopy.apply(x, dtype)
 
 
 @method
@@ -117,7 +117,7 @@ def cuda(input: Tensor, device: Any = None, non_blocking: bool = False) -> Tenso
 
 def is_floating_point(input: Tensor) -> bool:
     """Whether the tensor holds floats, and so can require grad."""
-    return input._array.dtype.kind == "f"  # type: ignore[no-any-return]
+    return input._array.dtype.kind == "f"
 
 
 def is_complex(input: Tensor) -> bool:

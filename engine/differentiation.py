@@ -4,9 +4,8 @@ import warnings
 from typing import Any, NamedTuple
 
 from engine import graph
-from engine.graph import value
 from engine.habits import Value
-from engine.nodes import attach, needs_grad, shape_of, zero
+from engine.nodes import attach, needs_grad, shape_of, value, zero
 
 
 class GradientEdge(NamedTuple):

@@ -273,7 +273,7 @@ class Function:
         """A new ctx, of the class <Function>Backward."""
         if "_node_class" not in cls.__dict__:
             cls._node_class = type(f"{cls.__name__}Backward", (FunctionNode,), {"_function": cls})
-        return cls._node_class()  # type: ignore[no-any-return]
+        return cls._node_class()
 
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:

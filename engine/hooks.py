@@ -95,7 +95,7 @@ def of(owner: Any) -> Hooks:
     """The hooks of a node or a leaf tensor, made if it has none yet."""
     if owner._hooks is None:
         owner._hooks = Hooks()
-    return owner._hooks  # type: ignore[no-any-return]
+    return owner._hooks
 
 
 def run(table: Table, g: Any) -> Any:

@@ -1,6 +1,6 @@
 """What a graph is made of: nodes, edges between them, and what a node keeps for backward."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from engine import builds
 
@@ -26,6 +26,21 @@ class TensorBase:
         "_requires_grad",
         "_view",
     )
+    _array: Any
+    _base: Any
+    _counter: Any
+    _grad: Any
+    _grad_fn: Any
+    _hooks: Any
+    _output_nr: int
+    _requires_grad: bool
+    _view: Any
+    constant: ClassVar[Any]
+    zeros: ClassVar[Any]
+
+    if TYPE_CHECKING:  # methods that stand further right
+
+        def __getattr__(self, name: str) -> Any: ...
 
 
 DIFFERENTIABLE = (Value, TensorBase)
@@ -46,7 +61,7 @@ class Node:
 
     _edges: tuple[Any, ...] = ()
     hidden: tuple[Any, ...] = ()
-    _shapes: list[Any] = []
+    _shapes: Any = ()
     _hooks: Any = None
     once_differentiable = False
 

@@ -4,9 +4,9 @@ import math
 from typing import Any, NamedTuple
 
 from engine import habits
-from engine.graph import edge_of, topological
+from engine.graph import topological
 from engine.habits import Value
-from engine.nodes import value
+from engine.nodes import edge_of, value
 from engine.registry import RULES
 
 

@@ -181,5 +181,5 @@ def formatted(t: Any, spec: str) -> str:
     return format(t._array.item(), spec)
 
 
-TensorBase.__repr__ = text_of  # type: ignore[method-assign, assignment]
-TensorBase.__format__ = formatted  # type: ignore[method-assign, assignment]
+TensorBase.__repr__ = text_of  # type: ignore[method-assign]
+TensorBase.__format__ = formatted  # type: ignore[method-assign]

@@ -316,7 +316,7 @@ class Refill(Operation):
 def refill(x: Tensor, name: str, array: Any) -> Tensor:
     """Put the array's numbers into x, unless a change in place is refused there."""
     views.check(x, name, state.grad_enabled and x.requires_grad)
-    return Refill.apply(x, array)  # type: ignore[no-any-return]
+    return Refill.apply(x, array)
 
 
 @method

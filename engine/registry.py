@@ -36,6 +36,9 @@ class Rule:
     of `engine.elementary` and other rules.
     """
 
+    needs: list[frozenset[int]]  # set, with the class of nodes, when first used on Tensors
+    node_class: Any
+
     def __init__(self, function: Callable[..., Any], selection: bool = False):
         self.name = self.__name__ = function.__name__
         self.__doc__ = function.__doc__

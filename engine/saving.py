@@ -23,7 +23,7 @@ def rebuild(kind: Any, array: Any, requires_grad: bool, attributes: dict[str, An
     """The tensor that a pickle describes; kind is its class, None for Tensor itself."""
     t = make(array) if kind is None else make(array).as_subclass(kind)
     t.__dict__.update(attributes)
-    return t.requires_grad_() if requires_grad else t  # type: ignore[no-any-return]
+    return t.requires_grad_() if requires_grad else t
 
 
 def reduced(t: Any, protocol: Any = None) -> tuple[Any, ...]:
@@ -73,7 +73,7 @@ def deepcopied(t: Any, memo: dict[int, Any]) -> Any:
     return memo[id(t)]
 
 
-TensorBase.__reduce_ex__ = reduced  # type: ignore[method-assign, assignment]
+TensorBase.__reduce_ex__ = reduced  # type: ignore[method-assign]
 TensorBase.__deepcopy__ = deepcopied  # type: ignore[attr-defined]
 
 

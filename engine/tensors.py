@@ -9,7 +9,7 @@ import operator as operator_module
 import sys
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
@@ -266,6 +266,22 @@ class Tensor(TensorBase):
 
     __slots__ = ()
     __module__ = "engine"
+    __getitem__: Any  # operators that the modules of `ops` add
+    __setitem__: Any
+    __matmul__: Any
+    __rmatmul__: Any
+    __floordiv__: Any
+    __rfloordiv__: Any
+    __mod__: Any
+    __rmod__: Any
+    __and__: Any
+    __rand__: Any
+    __or__: Any
+    __ror__: Any
+    __xor__: Any
+    __rxor__: Any
+    __invert__: Any
+    _construct: ClassVar[Any]  # from `creation`
 
     def __new__(cls, *data: Any, device: Any = None) -> "Tensor":
         return cls._construct(data, device)
@@ -294,7 +310,7 @@ class Tensor(TensorBase):
     @property
     def requires_grad(self) -> bool:
         """Whether backward reaches this tensor."""
-        return self._requires_grad or self._base is not None and views.joined(self)
+        return self._requires_grad or (self._base is not None and views.joined(self))
 
     @requires_grad.setter
     def requires_grad(self, x: bool) -> None:
@@ -324,14 +340,16 @@ class Tensor(TensorBase):
     def retains_grad(self) -> bool:
         """Whether an inner tensor keeps its gradient."""
         node = self.grad_fn
-        return node is not None and node._hooks is not None and self._output_nr in node._hooks.retained
+        table = None if node is None else node._hooks
+        return table is not None and self._output_nr in table.retained
 
     # its gradient
 
     @property
     def grad(self) -> "Tensor | None":
         """The derivative by this tensor: None before any backward."""
-        if self._grad is None and self._requires_grad and not self.is_leaf and not self.retains_grad:
+        inner = self._requires_grad and not self.is_leaf
+        if inner and self._grad is None and not self.retains_grad:
             warnings.warn(
                 "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its "
                 ".grad attribute won't be populated during autograd.backward(). If you indeed want "
@@ -339,7 +357,7 @@ class Tensor(TensorBase):
                 UserWarning,
                 stacklevel=2,
             )
-        return self._grad  # type: ignore[no-any-return]
+        return self._grad
 
     @grad.setter
     def grad(self, g: "Tensor | None") -> None:
@@ -383,7 +401,9 @@ class Tensor(TensorBase):
         """The gradient to start from here: g, checked, or 1 for one number."""
         if g is None:
             if self._array.size != 1:
-                raise RuntimeError(f"grad can be implicitly created only for scalar outputs: {self._cure(where)}")
+                raise RuntimeError(
+                    f"grad can be implicitly created only for scalar outputs: {self._cure(where)}"
+                )
             return make(np.ones_like(self._array))
         if not isinstance(g, TensorBase):
             g = constant(g)
@@ -441,10 +461,14 @@ class Tensor(TensorBase):
         table = hooks.of(owner).outputs.setdefault(0 if self.is_leaf else self._output_nr, {})
         return hooks.RemovableHandle(table, hook)
 
-    def register_post_accumulate_grad_hook(self, hook: Callable[..., Any]) -> hooks.RemovableHandle:
+    def register_post_accumulate_grad_hook(
+        self, hook: Callable[..., Any]
+    ) -> hooks.RemovableHandle:
         """Call hook(tensor) after a backward has written this leaf's `.grad`."""
         if not self.is_leaf:
-            raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
+            raise RuntimeError(
+                "post accumulate grad hooks cannot be registered on non-leaf tensors"
+            )
         return hooks.RemovableHandle(hooks.of(self).accumulated, hook)
 
     # its data, outside the graph
@@ -459,7 +483,9 @@ class Tensor(TensorBase):
         if not isinstance(x, TensorBase):
             raise TypeError(f"Tensor.data needs a Tensor; got {type(x).__name__}")
         if self._requires_grad and x._array.dtype.kind != "f":
-            raise RuntimeError("data set to a tensor that requires gradients must be floating point")
+            raise RuntimeError(
+                "data set to a tensor that requires gradients must be floating point"
+            )
         self._array = x._array
 
     def detach(self) -> "Tensor":
@@ -471,7 +497,7 @@ class Tensor(TensorBase):
     def _shared_counter(self) -> list[int]:
         if self._counter is None:
             self._counter = [0]
-        return self._counter  # type: ignore[no-any-return]
+        return self._counter
 
     def numpy(self, *, force: bool = False) -> Any:
         """The array itself, sharing memory; refused for a tensor that requires grad, unless force
@@ -522,7 +548,7 @@ class Tensor(TensorBase):
 
     __lt__, __le__ = comparison("less"), comparison("less_equal")
     __gt__, __ge__ = comparison("greater"), comparison("greater_equal")
-    __eq__, __ne__ = comparison("equal"), comparison("not_equal")  # type: ignore[assignment]
+    __eq__, __ne__ = comparison("equal"), comparison("not_equal")
     lt, le, gt, ge, eq, ne = __lt__, __le__, __gt__, __ge__, __eq__, __ne__
 
     def __hash__(self) -> int:
@@ -545,7 +571,7 @@ class Tensor(TensorBase):
         return views.rebase(self, node, i)
 
     def _as_is(self) -> "Tensor":
-        return views.as_is(self)  # type: ignore[no-any-return]
+        return views.as_is(self)
 
     def _returned(self, several: bool) -> None:
         views.returned(self, several)
@@ -562,13 +588,13 @@ class Tensor(TensorBase):
             node.saved[0] = Saved(copy_of(self), None, False)
         np.copyto(self._array, out._array, casting="same_kind")
         self._shared_counter()[0] += 1
+        if node is not None and isinstance(node.saved[-1], Saved):
+            node.saved[-1] = Saved(self, 0, False)
+        if node is not None:
+            views.rebase(self, node, 0)
         for observer in state.observers:
             observer(self, "in_place", (out,))
-        if node is None:
-            return self
-        if isinstance(node.saved[-1], Saved):
-            node.saved[-1] = Saved(self, 0, False)
-        return views.rebase(self, node, 0)
+        return self
 
     def __iadd__(self, other: Any) -> "Tensor":
         return self._apply_in_place(RULES["add"], other)
@@ -582,7 +608,7 @@ class Tensor(TensorBase):
     def __itruediv__(self, other: Any) -> "Tensor":
         return self._apply_in_place(RULES["div"], other)
 
-    def __ipow__(self, other: Any) -> "Tensor":  # type: ignore[misc]
+    def __ipow__(self, other: Any) -> "Tensor":
         return self._apply_in_place(RULES["pow_number" if value.is_number(other) else "pow"], other)
 
     # conversions

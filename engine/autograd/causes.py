@@ -16,13 +16,21 @@ from engine.habits import Value
 class Mismatch:
     """Two Jacobians of output i by input j that differ.
 
-    close: the comparison that they failed. worst: the row and column that differ most.
+    close: the comparison that they failed. worst: the row and column that differ most. forward:
+    whether the analytical one was computed in forward mode.
     """
 
     def __init__(
-        self, point: Point, i: int, j: int, pair: tuple[Any, Any], close: Callable[..., Any]
+        self,
+        point: Point,
+        i: int,
+        j: int,
+        pair: tuple[Any, Any],
+        close: Callable[..., Any],
+        forward: bool = False,
     ):
         self.point, self.i, self.j = point, i, j
+        self.forward = forward
         self.analytical, self.numerical = pair
         self.close = close
         off = np.abs(self.analytical - self.numerical)
@@ -82,6 +90,8 @@ def of_precision(m: Mismatch) -> str | None:
 
 def of_nothing(m: Mismatch) -> str | None:
     """No gradient arrives."""
+    if m.forward and not m.analytical.any():
+        return "no tangent comes from this input: jvp returned None or 0, or the way is cut"
     if not m.analytical.any():
         return (
             "no gradient reaches this input: backward returned None or 0 for it, or the way to it "
@@ -108,6 +118,8 @@ def of_kink(m: Mismatch) -> str | None:
 
 def of_incoming(m: Mismatch) -> str | None:
     """Backward does not multiply by what it is given."""
+    if m.forward:
+        return None
     n = size_of(m.point.outputs[m.i])
     k = m.point.wanted.index(m.j)
     once, twice = (m.point.pulled_back(m.i, np.full(n, w))[k] for w in (1.0, 2.0))
@@ -124,7 +136,7 @@ def of_factor(m: Mismatch) -> str | None:
         return None
     if abs(factor + 1.0) < 1e-3:
         return "every entry has the wrong sign"
-    return f"every entry is {factor:.4g} times what it should be: a factor in backward is wrong"
+    return f"every entry is {factor:.4g} times what it should be: a factor is wrong"
 
 
 def of_place(m: Mismatch) -> str | None:
@@ -150,7 +162,8 @@ def of_exchange(m: Mismatch) -> str | None:
 def of_few(m: Mismatch) -> str:
     """Some entries only."""
     wrong = int((~m.close(m.analytical, m.numerical)).sum())
-    return f"{wrong} of {m.analytical.size} entries differ: look at the formula of backward there"
+    name = "jvp" if m.forward else "backward"
+    return f"{wrong} of {m.analytical.size} entries differ: look at the formula of {name} there"
 
 
 CAUSES: tuple[Callable[[Mismatch], str | None], ...] = (
@@ -177,8 +190,9 @@ def described(m: Mismatch) -> str:
     name = name_of(m.point.func, m.point.inputs, m.j)
     called = f" ({name})" if name else ""
     a, n = m.analytical[m.worst], m.numerical[m.worst]
+    how = "Jacobian computed with forward mode" if m.forward else "Jacobian"
     return (
-        f"Jacobian mismatch for output {m.i} with respect to input {m.j}{called},\n"
+        f"{how} mismatch for output {m.i} with respect to input {m.j}{called},\n"
         f"numerical:{matrix(m.numerical)}\nanalytical:{matrix(m.analytical)}\n"
         f"worst entry: {entry(m)}: numerical {n:.9g}, analytical {a:.9g}\n"
         f"likely cause: {likely(m)}"

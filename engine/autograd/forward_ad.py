@@ -152,7 +152,8 @@ def of_rule(name: str, out: Any, operands: Sequence[Any], tangents: list[Any]) -
         rule = RULES[name]
         recorded = state.grad_enabled and any(map(needs_grad, (*operands, *tangents)))
         keep = kept if recorded else (lambda x: x)
-        slopes = rule.slopes(*map(keep, operands), out)
+        exact = [keep(x) if isinstance(x, DIFFERENTIABLE) else float(x) for x in operands]
+        slopes = rule.slopes(*exact, out)
         pairs = [(keep(t), s) for t, s in zip(tangents, slopes, strict=False) if t is not None]
         parts = [product(t, s, rule.selection) for t, s in pairs]
     else:
@@ -270,7 +271,7 @@ def derivatives(total: Any, asked: list[Any], keep: bool) -> Sequence[Any]:
     """The derivatives of the total by what is asked for, zeros where it does not depend."""
     if needs_grad(total):
         return grad(total, asked, create_graph=keep, materialize_grads=True)
-    return [Value(0.0, requires_grad=False) if isinstance(w, Value) else zeros_like(w) for w in asked]
+    return [zeros_for(w) for w in asked]
 
 
 class ForForward:
@@ -304,7 +305,8 @@ def of_jvp(
         i = position(x, tuple(args))
         if i is not None and t is not tangents[i]:
             raise RuntimeError(NOT_IN_PLACE.format(node.function_name))
-    return [None if position(x, node._constant) is not None else t for x, t in zip(results, found, strict=True)]
+    constant = [position(x, node._constant) is not None for x in results]
+    return [None if c else t for c, t in zip(constant, found, strict=True)]
 
 
 def zeros_for(x: Any) -> Any:
@@ -399,7 +401,7 @@ def check_dual(tensor: Any, tangent: Any, level: Level) -> None:
     """Refuse a tangent that does not fit."""
     for name, x in (("tensor", tensor), ("tangent", tangent)):
         if not isinstance(x, DIFFERENTIABLE):
-            raise TypeError(f"make_dual: {name} needs to be a Tensor or Value; got {type(x).__name__}")
+            raise TypeError(f"make_dual: {name} needs to be a Tensor; got {type(x).__name__}")
         if not is_floating(x):
             raise ValueError(f"Expected {name} to be floating point, but got: {x.dtype}")
     if level.tangent(tangent) is not None:

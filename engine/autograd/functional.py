@@ -9,6 +9,7 @@ on an input, which otherwise has derivatives of 0, a RuntimeError.
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from engine.autograd.columns import jacobians_by
 from engine.creation import ones_like, zeros_like
 from engine.differentiation import grad
 from engine.grad_mode import enable_grad, set_grad_enabled
@@ -243,11 +244,17 @@ def jacobian(
 
     For one output and one input: of shape output.shape + input.shape; a tuple for several of
     either, of tuples for both, outputs first. vectorize: accepted; the result is the same.
+    strategy: "reverse-mode" walks back once per number of the outputs, "forward-mode" calls func
+    once per number of the inputs.
     """
     check_strategy(strategy, vectorize, create_graph, strict)
     with enable_grad():
         p = Problem(func, inputs, "jacobian", create_graph, strict)
-        rows = tuple(rows_of(p, i) for i in range(len(p.outputs)))
+        if strategy == "forward-mode":
+            by = [jacobians_by(func, p.inputs, j, p.outputs) for j in range(len(p.inputs))]
+            rows = tuple(zip(*by, strict=True))
+        else:
+            rows = tuple(rows_of(p, i) for i in range(len(p.outputs)))
     parts = tuple(result(row, inputs, create_graph) for row in rows)
     return parts if isinstance(p.returned, tuple) else parts[0]
 
@@ -307,7 +314,7 @@ def hessian(
                     raise RuntimeError(LINEAR.format(i))
         return result(p.complete(found, p.inputs), inputs, True)
 
-    return jacobian(gradient, inputs, create_graph, strict, vectorize)
+    return jacobian(gradient, inputs, create_graph, strict, vectorize, outer_jacobian_strategy)
 
 
 def vhp(

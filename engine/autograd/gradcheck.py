@@ -135,11 +135,19 @@ class Check:
                 "numbers in backward must be drawn in forward and saved"
             )
 
-    def compare(self, i: int, j: int, analytical: Any, numerical: Any) -> None:
+    def compare(
+        self, i: int, j: int, analytical: Any, numerical: Any, forward: bool = False
+    ) -> None:
         """Refuse two Jacobians of output i by input j that differ."""
         if not self.close(analytical, numerical).all():
             pair = (analytical, numerical)
-            raise GradcheckError(described(Mismatch(self.point, i, j, pair, self.close)))
+            raise GradcheckError(described(Mismatch(self.point, i, j, pair, self.close, forward)))
+
+    def forward(self) -> None:
+        """Compare forward mode with differences, entry by entry."""
+        for j, numerical in self.numericals().items():
+            for i, a in enumerate(self.point.forward(j)):
+                self.compare(i, j, a, numerical[i], forward=True)
 
     def fast(self) -> None:
         """Compare u @ J @ v of each Jacobian J for random unit vectors of positive numbers."""

@@ -7,9 +7,8 @@ from typing import Any
 
 from engine import habits, hooks
 from engine.function import FunctionNode
-from engine.graph import value
 from engine.habits import Value
-from engine.nodes import Node, TensorBase
+from engine.nodes import Node, TensorBase, value
 from engine.registry import RULES
 from engine.tensors import node_class
 
@@ -121,7 +120,7 @@ Node.next_functions = property(next_functions)  # type: ignore[attr-defined]
 Node.register_hook = hook_after  # type: ignore[attr-defined]
 Node.register_prehook = hook_before  # type: ignore[attr-defined]
 Node.__repr__ = representation  # type: ignore[method-assign, assignment]
-Node.__call__ = call  # type: ignore[attr-defined]
+Node.__call__ = call
 FunctionNode.apply = FunctionNode.__call__ = call  # type: ignore[method-assign]
 
 

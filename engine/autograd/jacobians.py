@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from engine.autograd.forward_ad import make_dual, nested_level
 from engine.differentiation import as_tuple, grad
 from engine.habits import Value
 from engine.nodes import DIFFERENTIABLE, is_floating
@@ -20,7 +21,7 @@ Outputs = tuple[Any, ...]
 
 def shape_of(x: Any) -> tuple[int, ...]:
     """The shape of a Value or Tensor."""
-    return () if isinstance(x, Value) else x._array.shape  # type: ignore[no-any-return]
+    return () if isinstance(x, Value) else x._array.shape
 
 
 def size_of(x: Any) -> int:
@@ -120,6 +121,28 @@ class Point:
         by_input = [np.array([c[k] for c in columns]) for k in range(len(self.wanted))]
         sizes = [size_of(self.inputs[j]) for j in self.wanted]
         return [a.reshape(len(columns), n).T for a, n in zip(by_input, sizes, strict=True)]
+
+
+    def pushed_forward(self, j: int, direction: Any) -> list[Any]:
+        """The tangent of each output, flat, for this tangent of input j."""
+        x = self.inputs[j]
+        with nested_level() as level:
+            dual = make_dual(x, gradient_like(x, direction))
+            outputs = of_floats(self.func(*self.inputs[:j], dual, *self.inputs[j + 1 :]))
+            tangents = [level.tangent(o) for o in outputs]
+        return [
+            np.zeros(size_of(o)) if t is None else numbers(t)
+            for o, t in zip(outputs, tangents, strict=True)
+        ]
+
+    def forward(self, j: int) -> list[Any]:
+        """The Jacobian of each output by input j, by forward mode."""
+        n = size_of(self.inputs[j])
+        rows = [self.pushed_forward(j, unit) for unit in np.eye(n)]
+        return [
+            np.array([row[i] for row in rows]).reshape(n, size_of(o))
+            for i, o in enumerate(self.outputs)
+        ]
 
 
 def gradient_like(output: Any, weights: Any) -> Any:

@@ -234,17 +234,17 @@ def getitem(input: Tensor, index: Any) -> Tensor:
     if advanced is None:
         return basic_view(input, basic)
     source = input if trivial(basic) else Slice.apply(input, basic)
-    return Index.apply(source, advanced)  # type: ignore[no-any-return]
+    return Index.apply(source, advanced)
 
 
 def basic_view(input: Tensor, basic: tuple[Any, ...]) -> Tensor:
     """The view that a basic index takes; its node is named as PyTorch's last step of it."""
     if trivial(basic):
-        return Alias.apply(input, input._array.shape)  # type: ignore[no-any-return]
+        return Alias.apply(input, input._array.shape)
     if basic == (None,):
         return unsqueeze(input, 0)
     last = next(x for x in reversed(basic) if x != EVERY)
-    return (Select if type(last) is int else Slice).apply(input, basic)  # type: ignore[no-any-return]
+    return (Select if type(last) is int else Slice).apply(input, basic)
 
 
 class IndexPut(InPlace):
@@ -328,7 +328,7 @@ def index_put_(
     """
     _, index = separated(tuple(indices), input._array.shape)
     check_dtype("Index put", input, values)
-    return IndexPut.apply(input, values, index, accumulate)  # type: ignore[no-any-return]
+    return IndexPut.apply(input, values, index, accumulate)
 
 
 @method
@@ -392,7 +392,7 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False)
     d = axis(dim, input.ndim)
     places = coordinates("gather", rows(input), d, rows(index))
     out = Gather.apply(rows(input), places)
-    return out if index.ndim else out.reshape(())  # type: ignore[no-any-return]
+    return out if index.ndim else out.reshape(())
 
 
 @method
@@ -507,7 +507,7 @@ def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
             f"index_select(): Index to scalar can have only 1 value, got {index.numel()} value(s)"
         )
     out = IndexSelect.apply(rows(input), row_index("index_select", input, d, index))
-    return out if input.ndim else out.reshape(())  # type: ignore[no-any-return]
+    return out if input.ndim else out.reshape(())
 
 
 @method
@@ -643,7 +643,7 @@ def masked_fill_(input: Tensor, mask: Tensor, value: Any) -> Tensor:
     the sum of their gradients."""
     value = filling("masked_fill_", value, input)
     index = mask_index("masked_fill_", mask, input._array.shape)
-    return MaskedFill.apply(input, value, index, False)  # type: ignore[no-any-return]
+    return MaskedFill.apply(input, value, index, False)
 
 
 @method
@@ -655,7 +655,7 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
 def spread_over(input: Tensor, mask: Tensor) -> Tensor:
     """A copy of input in the shape that it and the mask broadcast to."""
     shape = broadcast(mask._array.shape, input._array.shape)
-    return input.clone() if shape == input._array.shape else input.expand(shape).clone()  # type: ignore[no-any-return]
+    return input.clone() if shape == input._array.shape else input.expand(shape).clone()
 
 
 @method
@@ -663,7 +663,7 @@ def masked_select(input: Tensor, mask: Tensor) -> Tensor:
     """The elements where the mask holds, in one row; input and mask are broadcast."""
     shape = broadcast(mask._array.shape, input._array.shape)
     index = mask_index("masked_select", mask, shape)
-    return MaskedSelect.apply(input.expand(shape), index)  # type: ignore[no-any-return]
+    return MaskedSelect.apply(input.expand(shape), index)
 
 
 @method
@@ -677,7 +677,7 @@ def masked_scatter_(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
             "masked_scatter_: Number of elements of source < number of ones in mask; got "
             f"{source.numel()} and {n}"
         )
-    return MaskedScatter.apply(  # type: ignore[no-any-return]
+    return MaskedScatter.apply(
         input, source.reshape(-1)[:n], index, False
     )
 
@@ -707,7 +707,7 @@ def take(input: Tensor, index: Tensor) -> Tensor:
             f"out of range: tried to access index {wrong[0]} on a tensor of {n} elements."
         )
     flat = np.unravel_index(places % max(n, 1), input._array.shape or (1,))
-    return Take.apply(rows(input), flat)  # type: ignore[no-any-return]
+    return Take.apply(rows(input), flat)
 
 
 class Where(Operation):
@@ -760,12 +760,12 @@ def choices(a: Any, b: Any) -> tuple[Any, Any]:
 @method
 def where_else(condition: Tensor, a: Any, b: Any) -> Tensor:
     """a where this bool tensor holds, b elsewhere."""
-    return where(condition, a, b)  # type: ignore[no-any-return]
+    return where(condition, a, b)
 
 
 def chosen_where(input: Tensor, condition: Tensor, other: Any) -> Tensor:
     """This tensor where the condition holds, other elsewhere: see engine.where."""
-    return where(condition, input, other)  # type: ignore[no-any-return]
+    return where(condition, input, other)
 
 
 setattr(Tensor, "where", chosen_where)  # noqa: B010
@@ -782,7 +782,7 @@ def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
 @method
 def argwhere(input: Tensor) -> Tensor:
     """The places of the elements that are not 0, one row each."""
-    return nonzero(input)  # type: ignore[no-any-return]
+    return nonzero(input)
 
 
 class DiagEmbed(PutBack):
@@ -803,4 +803,4 @@ def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -
     shape = list(input._array.shape[:-1])
     for d in sorted((i, j)):
         shape.insert(d, n)
-    return DiagEmbed.apply(input, Diagonal, tuple(shape), (offset, i, j))  # type: ignore[no-any-return]
+    return DiagEmbed.apply(input, Diagonal, tuple(shape), (offset, i, j))

@@ -71,7 +71,7 @@ def cat(tensors: Tensors, dim: int = 0) -> Tensor:
         raise RuntimeError("cat: zero-dimensional tensor (at position 0) cannot be concatenated")
     d = axis(dim, kept[0].ndim)
     check_aligned(kept, d)
-    return Cat.apply(*kept, d)  # type: ignore[no-any-return]
+    return Cat.apply(*kept, d)
 
 
 def check_aligned(tensors: list[Tensor], dim: int) -> None:
@@ -130,7 +130,7 @@ def stack(tensors: Sequence[Any], dim: int = 0) -> Tensor:
                 f"stack expects each tensor to be equal size, but got {list(given[0].shape)} at "
                 f"entry 0 and {list(t.shape)} at entry {i}"
             )
-    return Stack.apply(*given, axis(dim, given[0].ndim + 1))  # type: ignore[no-any-return]
+    return Stack.apply(*given, axis(dim, given[0].ndim + 1))
 
 
 def holds_value(x: Any) -> bool:
@@ -168,7 +168,7 @@ def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     """A tuple of views, one for each place of dimension dim; they may not be changed in place."""
     if not input.ndim:
         raise IndexError("Dimension specified as 0 but tensor has no dimensions")
-    return Unbind.apply(input, axis(dim, input.ndim))  # type: ignore[no-any-return]
+    return Unbind.apply(input, axis(dim, input.ndim))
 
 
 class Split(ViewOperation):
@@ -227,14 +227,14 @@ def split(input: Tensor, split_size_or_sections: Sizes, dim: int = 0) -> tuple[T
     if not isinstance(split_size_or_sections, int):
         return split_with_sizes(input, split_size_or_sections, dim)
     d = axis(dim, input.ndim)
-    return Split.apply(input, equal_lengths(input, split_size_or_sections, d), d)  # type: ignore[no-any-return]
+    return Split.apply(input, equal_lengths(input, split_size_or_sections, d), d)
 
 
 @method
 def split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
     """A tuple of views along dim, of these lengths, which make up the dimension."""
     d = axis(dim, input.ndim)
-    return SplitWithSizes.apply(input, given_lengths(input, split_sizes, d), d)  # type: ignore[no-any-return]
+    return SplitWithSizes.apply(input, given_lengths(input, split_sizes, d), d)
 
 
 def chunk_length(input: Tensor, chunks: int, dim: int) -> int:
@@ -243,7 +243,7 @@ def chunk_length(input: Tensor, chunks: int, dim: int) -> int:
         raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
     if not input.ndim:
         raise RuntimeError("chunk expects at least a 1-dimensional tensor")
-    return -(-input._array.shape[dim] // chunks)  # type: ignore[no-any-return]
+    return -(-input._array.shape[dim] // chunks)
 
 
 @method
@@ -261,8 +261,8 @@ def unsafe_split(input: Tensor, split_size: Sizes, dim: int = 0) -> tuple[Tensor
     nor another part that overlaps is used afterwards."""
     d = axis(dim, input.ndim)
     if isinstance(split_size, int):
-        return UnsafeSplit.apply(input, equal_lengths(input, split_size, d), d)  # type: ignore[no-any-return]
-    return UnsafeSplit.apply(input, given_lengths(input, split_size, d), d)  # type: ignore[no-any-return]
+        return UnsafeSplit.apply(input, equal_lengths(input, split_size, d), d)
+    return UnsafeSplit.apply(input, given_lengths(input, split_size, d), d)
 
 
 @method

@@ -62,7 +62,7 @@ def mm(input: Tensor, mat2: Tensor) -> Tensor:
         raise refused("mm", "input and mat2 must be matrices; use matmul", input, mat2)
     if input._array.shape[1] != mat2._array.shape[0]:
         raise RuntimeError(unequal("mm", input, mat2))
-    return Mm.apply(input, mat2)  # type: ignore[no-any-return]
+    return Mm.apply(input, mat2)
 
 
 def unequal(name: str, a: Tensor, b: Tensor) -> str:
@@ -94,7 +94,7 @@ def bmm(input: Tensor, mat2: Tensor) -> Tensor:
             f"bmm: Expected size for first two dimensions of batch2 tensor to be: {needed} but "
             f"got: {list(mat2._array.shape[:2])}; input has shape {tuple(input.shape)}"
         )
-    return Bmm.apply(input, mat2)  # type: ignore[no-any-return]
+    return Bmm.apply(input, mat2)
 
 
 class Mv(Operation):
@@ -119,7 +119,7 @@ def mv(input: Tensor, vec: Tensor) -> Tensor:
     check("mv", input=input, vec=vec)
     if input.ndim != 2 or vec.ndim != 1 or input._array.shape[1] != vec._array.shape[0]:
         raise refused("mv", "a matrix (n, k) and a vector (k,) are needed", input, vec)
-    return Mv.apply(input, vec)  # type: ignore[no-any-return]
+    return Mv.apply(input, vec)
 
 
 class Dot(Operation):
@@ -141,7 +141,7 @@ def dot(input: Tensor, tensor: Tensor) -> Tensor:
     check("dot", input=input, tensor=tensor)
     if input.ndim != 1 or tensor.ndim != 1 or len(input) != len(tensor):
         raise refused("dot", "two vectors (1D tensors) of one length are needed", input, tensor)
-    return Dot.apply(input, tensor)  # type: ignore[no-any-return]
+    return Dot.apply(input, tensor)
 
 
 @method
@@ -150,7 +150,7 @@ def outer(input: Tensor, vec2: Tensor) -> Tensor:
     check("outer", input=input, vec2=vec2)
     if input.ndim != 1 or vec2.ndim != 1:
         raise refused("outer", "input and vec2 must be vectors (1D tensors)", input, vec2)
-    return input.unsqueeze(1) * vec2  # type: ignore[no-any-return]
+    return input.unsqueeze(1) * vec2
 
 
 @method
@@ -172,7 +172,7 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
     if input._array.shape[-1] != other._array.shape[max(b - 2, 0)]:
         raise RuntimeError(unequal("matmul", input, other))
     if a == 1:
-        return matmul(input.unsqueeze(0), other).squeeze(-2)  # type: ignore[no-any-return]
+        return matmul(input.unsqueeze(0), other).squeeze(-2)
     if b > 2:
         return batched(input, other)
     multiply = Mv.apply if b == 1 else Mm.apply
@@ -183,7 +183,7 @@ def folded(multiply: Any, a: Tensor, b: Tensor) -> Tensor:
     """The product of a batch and one matrix or vector, as that of one tall matrix."""
     *batch, k = a._array.shape
     out: Tensor = multiply(a.reshape(math.prod(batch), k), b)
-    return out.reshape(*batch, *out._array.shape[1:])  # type: ignore[no-any-return]
+    return out.reshape(*batch, *out._array.shape[1:])
 
 
 def batched(a: Tensor, b: Tensor) -> Tensor:
@@ -191,7 +191,7 @@ def batched(a: Tensor, b: Tensor) -> Tensor:
     if clash(a._array.shape[:-2], b._array.shape[:-2]):
         needed = "the batches, all dimensions but the last two, must match or be 1"
         raise refused("matmul", needed, a, b)
-    return Bmm.apply(a, b)  # type: ignore[no-any-return]
+    return Bmm.apply(a, b)
 
 
 def matmul_operator(self: Tensor, other: Any) -> Any:
@@ -251,7 +251,7 @@ def affine(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
     if bias is not None and bias._array.shape not in ((), (1,), weight._array.shape[:1]):
         raise refused("linear", "bias needs one number per row of weight", weight, bias)
     if x.ndim == 2:
-        return Linear.apply(x, weight, bias)  # type: ignore[no-any-return]
+        return Linear.apply(x, weight, bias)
     return folded(lambda a, w: Linear.apply(a, w, bias), x, weight)
 
 
@@ -265,7 +265,7 @@ def combined(
     y = y if alpha == 1 else y * alpha
     if beta == 0:
         return y
-    return y + (t if beta == 1 else t * beta)  # type: ignore[no-any-return]
+    return y + (t if beta == 1 else t * beta)
 
 
 @method
@@ -324,7 +324,7 @@ def tril(input: Tensor, diagonal: int = 0) -> Tensor:
     """
     if input.ndim < 2:
         raise refused("tril", "input tensor must have at least 2 dimensions", input)
-    return Tril.apply(input, diagonal)  # type: ignore[no-any-return]
+    return Tril.apply(input, diagonal)
 
 
 @method
@@ -332,7 +332,7 @@ def triu(input: Tensor, diagonal: int = 0) -> Tensor:
     """Matrices with zeros below a diagonal, otherwise as tril."""
     if input.ndim < 2:
         raise refused("triu", "input tensor must have at least 2 dimensions", input)
-    return Triu.apply(input, diagonal)  # type: ignore[no-any-return]
+    return Triu.apply(input, diagonal)
 
 
 @method
@@ -340,7 +340,7 @@ def trace(input: Tensor) -> Tensor:
     """The sum of the diagonal of a matrix; RuntimeError for other shapes."""
     if input.ndim != 2:
         raise refused("trace", "expected a matrix", input)
-    return input.diagonal().sum()  # type: ignore[no-any-return]
+    return input.diagonal().sum()
 
 
 class Diag(Operation):
@@ -363,10 +363,10 @@ def diag(input: Tensor, diagonal: int = 0) -> Tensor:
     diagonal: 0 the main one, 1 the one above it, and so on. Raises RuntimeError for other shapes.
     """
     if input.ndim == 1:
-        return Diag.apply(input, diagonal)  # type: ignore[no-any-return]
+        return Diag.apply(input, diagonal)
     if input.ndim != 2:
         raise refused("diag", "supports 1D or 2D tensors", input)
-    return input.diagonal(diagonal).clone()  # type: ignore[no-any-return]
+    return input.diagonal(diagonal).clone()
 
 
 # einsum
@@ -401,7 +401,7 @@ def through_einsum(ctx: Any, g: Tensor, i: int, operands: tuple[Tensor, ...]) ->
     h = Einsum.apply(terms, left, g, *operands[:i], *operands[i + 1 :])
     sizes = dict(zip(left, h._array.shape, strict=True))
     spread = tuple(sizes.get(c, 1) for c in own)
-    return h.reshape(spread).expand(np.broadcast_shapes(spread, shape))  # type: ignore[no-any-return]
+    return h.reshape(spread).expand(np.broadcast_shapes(spread, shape))
 
 
 def einsum(equation: str, *operands: Any) -> Tensor:
@@ -423,7 +423,7 @@ def einsum(equation: str, *operands: Any) -> Tensor:
     terms, output = labels(equation, operands)
     pairs = [diagonals(t, term) for t, term in zip(operands, terms, strict=True)]
     check_sizes(pairs)
-    return Einsum.apply(tuple(p[1] for p in pairs), output, *(p[0] for p in pairs))  # type: ignore[no-any-return]
+    return Einsum.apply(tuple(p[1] for p in pairs), output, *(p[0] for p in pairs))
 
 
 def labels(equation: str, operands: Sequence[Tensor]) -> tuple[list[str], str]:

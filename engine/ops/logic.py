@@ -17,7 +17,7 @@ def comparison(name: str, words: str) -> Callable[[Any, Any], Tensor]:
     """The function of a comparison of two tensors, or of a tensor and a number."""
 
     def compare(input: Tensor, other: Number) -> Tensor:
-        return getattr(input, f"__{name}__")(checked_operand(other))  # type: ignore[no-any-return]
+        return getattr(input, f"__{name}__")(checked_operand(other))
 
     compare.__name__ = name
     compare.__doc__ = f"Whether input {words} other, elementwise: a bool tensor."
@@ -159,7 +159,7 @@ def operators(name: str, f: Callable[[Any, Any], Tensor]) -> None:
         return other if other is NotImplemented else f(self, other)
 
     def in_place(self: Tensor, other: Any) -> Tensor:
-        return self.copy_(f(self, other))  # type: ignore[no-any-return]
+        return self.copy_(f(self, other))
 
     setattr(Tensor, f"__{name}__", of)
     setattr(Tensor, f"__r{name}__", of)

@@ -88,7 +88,7 @@ def over(
     if len(dims) == x.ndim and dim in (None, ()):
         nonempty_whole(name, x)
     nonempty(name, x, dims)
-    return kind.apply(x, dims, keepdim, nans)  # type: ignore[no-any-return]
+    return kind.apply(x, dims, keepdim, nans)
 
 
 @method

@@ -43,7 +43,7 @@ def logsumexp(input: Tensor, dim: Dim, keepdim: bool = False) -> Tensor:
     """
     if input._array.dtype.kind != "f":
         input = input.to(dtypes.get_default_dtype())
-    return Logsumexp.apply(input, axes(dim, input.ndim), keepdim)  # type: ignore[no-any-return]
+    return Logsumexp.apply(input, axes(dim, input.ndim), keepdim)
 
 
 class Softmax(Operation):
@@ -100,10 +100,10 @@ def softmax(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
     input: floating, any shape; nan where all along dim are -inf or one is inf. dtype: what input
     is converted to first. Raises NotImplementedError for integers.
     """
-    return Softmax.apply(*scores("softmax", input, dim, dtype))  # type: ignore[no-any-return]
+    return Softmax.apply(*scores("softmax", input, dim, dtype))
 
 
 @method
 def log_softmax(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
     """log(softmax(input, dim)), at most 0, without loss of digits; arguments as for softmax."""
-    return LogSoftmax.apply(*scores("log_softmax", input, dim, dtype))  # type: ignore[no-any-return]
+    return LogSoftmax.apply(*scores("log_softmax", input, dim, dtype))

@@ -54,7 +54,7 @@ def spread(g: Tensor, shape: tuple[int, ...], dims: tuple[int, ...]) -> Tensor:
         return make(np.broadcast_to(g._array.reshape(kept(shape, dims)), shape))
     if g.ndim not in (0, len(shape)):
         g = g.reshape(kept(shape, dims))
-    return g.expand(shape)  # type: ignore[no-any-return]
+    return g.expand(shape)
 
 
 class Sum(Operation):
@@ -114,7 +114,7 @@ def sum_to_size(input: Tensor, size: Sizes, *more: int) -> Tensor:
             f"sum_to_size: size {list(wanted)} is not expandable to size {list(shape)}: each of "
             "its sizes, counted from the end, must be 1 or that of the input"
         )
-    return SumToSize.apply(input, wanted)  # type: ignore[no-any-return]
+    return SumToSize.apply(input, wanted)
 
 
 def floating(x: Tensor, name: str) -> Tensor:
@@ -149,7 +149,7 @@ def mean(input: Tensor, dim: Dim = None, keepdim: bool = False, *, dtype: Any = 
     Raises RuntimeError for integers and booleans.
     """
     input = floating(input if dtype is None else input.to(dtype), "mean")
-    return Mean.apply(input, axes(dim, input.ndim), keepdim)  # type: ignore[no-any-return]
+    return Mean.apply(input, axes(dim, input.ndim), keepdim)
 
 
 def freedom(
@@ -184,7 +184,7 @@ def variance(ctx: Any, x: Any, dims: tuple[int, ...], divisor: float, keepdim: b
 def through_variance(ctx: Any, g: Tensor, x: Tensor) -> Tensor:
     """The gradient of x, given that of its variance."""
     off = x - x.mean(ctx.dims, keepdim=True)
-    return spread(g, ctx.shape, ctx.dims) * off * 2.0 / ctx.divisor  # type: ignore[no-any-return]
+    return spread(g, ctx.shape, ctx.dims) * off * 2.0 / ctx.divisor
 
 
 class Var(Operation):
@@ -232,7 +232,7 @@ def var(
     nan, or inf, and a UserWarning where n - correction <= 0. Raises RuntimeError for integers.
     """
     dims, divisor = freedom("var", floating(input, "var"), dim, unbiased, correction)
-    return Var.apply(input, dims, divisor, keepdim)  # type: ignore[no-any-return]
+    return Var.apply(input, dims, divisor, keepdim)
 
 
 @method
@@ -247,7 +247,7 @@ def std(
 ) -> Tensor:
     """The standard deviation, the square root of var, with its arguments; its slope at 0 is 0."""
     dims, divisor = freedom("std", floating(input, "std"), dim, unbiased, correction)
-    return Std.apply(input, dims, divisor, keepdim)  # type: ignore[no-any-return]
+    return Std.apply(input, dims, divisor, keepdim)
 
 
 @numpy_names
@@ -367,16 +367,16 @@ def through_norm(g: Tensor, x: Tensor, y: Tensor, p: float, dims: tuple[int, ...
     """The gradient of x, given that of its p-norm y; 0 where y is 0."""
     sign = np.sign(x._array)
     if p == 1:
-        return g * make(sign)  # type: ignore[no-any-return]
+        return g * make(sign)
     if p == 2:
-        return g * (y == 0.0).where_else(0.0, x / y)  # type: ignore[no-any-return]
+        return g * (y == 0.0).where_else(0.0, x / y)
     if math.isinf(p):
         found = np.abs(x._array) == y._array
         with quiet():
             share = sign * found / found.sum(dims, keepdims=True)
-        return g * make(share.astype(sign.dtype))  # type: ignore[no-any-return]
+        return g * make(share.astype(sign.dtype))
     parts = make(sign) * (x == 0.0).where_else(0.0, x.abs() ** (p - 1.0))
-    return parts * (y == 0.0).where_else(0.0, g * y ** (1.0 - p))  # type: ignore[no-any-return]
+    return parts * (y == 0.0).where_else(0.0, g * y ** (1.0 - p))
 
 
 @method
@@ -405,7 +405,7 @@ def norm(
             f"norm: cannot compute the {p:g} norm of no elements (shape {tuple(input.shape)}, "
             f"dim {dim}), as there is no such number; use another p"
         )
-    return Norm.apply(input, float(p), dims, keepdim)  # type: ignore[no-any-return]
+    return Norm.apply(input, float(p), dims, keepdim)
 
 
 def logical(function: Any, x: Tensor, dim: Dim, keepdim: bool) -> Tensor:

@@ -87,4 +87,4 @@ class AsTensor(Operation):
 @habits.method
 def as_tensor(v: Any, numpy_dtype: Any = None) -> Tensor:
     """The Value as a 0-d tensor of the same graph: float64, or this NumPy dtype."""
-    return AsTensor.apply(v, numpy_dtype)  # type: ignore[no-any-return]
+    return AsTensor.apply(v, numpy_dtype)

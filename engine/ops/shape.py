@@ -157,13 +157,13 @@ def copied(array: Any, order: Any) -> Any:
 @method
 def _laid_out(input: Tensor, order: tuple[int, ...]) -> Tensor:
     """A copy whose dimensions lie in memory in this order, that of the widest steps first."""
-    return Clone.apply(input, order)  # type: ignore[no-any-return]
+    return Clone.apply(input, order)
 
 
 @method
 def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
     """A copy with memory of its own, in the graph; memory_format is taken and ignored."""
-    return Clone.apply(input, "K")  # type: ignore[no-any-return]
+    return Clone.apply(input, "K")
 
 
 @method
@@ -205,7 +205,7 @@ def copy_(input: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
         raise RuntimeError(
             f"copy_: src needs to broadcast to the shape {list(input.shape)}; got {list(src.shape)}"
         )
-    return Copy.apply(input, src)  # type: ignore[no-any-return]
+    return Copy.apply(input, src)
 
 
 def as_array(x: Any) -> Any:
@@ -228,7 +228,7 @@ class Fill(InPlace):
 @method
 def fill_(input: Tensor, value: Any) -> Tensor:
     """Set every element to a number, a Value or a 0-d tensor, which get the gradient's sum."""
-    return Fill.apply(input, filling("fill_", value, input))  # type: ignore[no-any-return]
+    return Fill.apply(input, filling("fill_", value, input))
 
 
 def filling(name: str, x: Any, input: Tensor) -> Any:
@@ -280,7 +280,7 @@ class Zero(InPlace):
 @method
 def zero_(input: Tensor) -> Tensor:
     """Set every element to 0."""
-    return Zero.apply(input)  # type: ignore[no-any-return]
+    return Zero.apply(input)
 
 
 @method
@@ -351,7 +351,7 @@ def view(input: Tensor, *shape: Any) -> Tensor:
             "view size is not compatible with input tensor's size and stride (at least one "
             "dimension spans across two contiguous subspaces). Use .reshape(...) instead."
         )
-    return View.apply(input, full)  # type: ignore[no-any-return]
+    return View.apply(input, full)
 
 
 @method
@@ -361,7 +361,7 @@ def reshape(input: Tensor, *shape: Any) -> Tensor:
     One size may be -1, then it follows.
     """
     full = complete(sizes(shape), input._array.size)
-    return (View if shares(input._array, full) else UnsafeView).apply(input, full)  # type: ignore[no-any-return]
+    return (View if shares(input._array, full) else UnsafeView).apply(input, full)
 
 
 @method
@@ -417,14 +417,14 @@ def squeeze(input: Tensor, dim: Any = None) -> Tensor:
     dropped = range(input.ndim) if dim is None else each_axis(dim, input.ndim)
     shape = input._array.shape
     kept = tuple(s for i, s in enumerate(shape) if not (s == 1 and i in dropped))
-    return Squeeze.apply(input, kept)  # type: ignore[no-any-return]
+    return Squeeze.apply(input, kept)
 
 
 @method
 def unsqueeze(input: Tensor, dim: int) -> Tensor:
     """With one more dimension, of size 1, at dim; a view."""
     d, shape = axis(dim, input.ndim + 1), input._array.shape
-    return Unsqueeze.apply(input, (*shape[:d], 1, *shape[d:]))  # type: ignore[no-any-return]
+    return Unsqueeze.apply(input, (*shape[:d], 1, *shape[d:]))
 
 
 # broadcasting
@@ -462,7 +462,7 @@ def expand(input: Tensor, *sizes_: Any) -> Tensor:
     old = given[:new] + shape
     full = tuple(n if s == -1 else s for s, n in zip(given, old, strict=True))
     check_expanded(full, old, shape, new)
-    return Expand.apply(input, full)  # type: ignore[no-any-return]
+    return Expand.apply(input, full)
 
 
 def check_expanded(full: Any, old: Any, shape: Any, new: int) -> None:
@@ -534,7 +534,7 @@ def permute(input: Tensor, *dims: Any) -> Tensor:
     order = tuple(axis(d, input.ndim) for d in given)
     if len(set(order)) < len(order):
         raise RuntimeError(f"permute(): duplicate dims are not allowed. Got {list(given)}")
-    return Permute.apply(input, order)  # type: ignore[no-any-return]
+    return Permute.apply(input, order)
 
 
 @method
@@ -544,7 +544,7 @@ def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
     order = list(range(input.ndim))
     if order:
         order[i], order[j] = order[j], order[i]
-    return Transpose.apply(input, tuple(order))  # type: ignore[no-any-return]
+    return Transpose.apply(input, tuple(order))
 
 
 @method
@@ -567,7 +567,7 @@ def t(input: Tensor) -> Tensor:
             f"t() expects a tensor with <= 2 dimensions, but self is {input.ndim}D; "
             "use .transpose(dim0, dim1) or .mT"
         )
-    return T.apply(input, tuple(range(input.ndim))[::-1])  # type: ignore[no-any-return]
+    return T.apply(input, tuple(range(input.ndim))[::-1])
 
 
 @method
@@ -593,7 +593,7 @@ def moveaxis(input: Tensor, source: Sizes, destination: Sizes) -> Tensor:
 
 def reversed_dims(input: Tensor) -> Tensor:
     """A view with the dimensions in reverse order: the transposed matrix."""
-    return Permute.apply(input, tuple(range(input.ndim))[::-1])  # type: ignore[no-any-return]
+    return Permute.apply(input, tuple(range(input.ndim))[::-1])
 
 
 def matrix_transposed(input: Tensor) -> Tensor:
@@ -679,7 +679,7 @@ def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
     first += n if first < 0 else 0
     if first + length > n:
         raise RuntimeError(f"start ({first}) + length ({length}) exceeds dimension size ({n}).")
-    return Slice.apply(input, along(d, slice(first, first + length)))  # type: ignore[no-any-return]
+    return Slice.apply(input, along(d, slice(first, first + length)))
 
 
 @method
@@ -694,7 +694,7 @@ def select(input: Tensor, dim: int, index: Any) -> Tensor:
             f"select(): index {i} out of range for tensor of size {list(input.shape)} at "
             f"dimension {d}"
         )
-    return Select.apply(input, along(d, i))  # type: ignore[no-any-return]
+    return Select.apply(input, along(d, i))
 
 
 class Diagonal(PartialView):
@@ -711,7 +711,7 @@ def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Te
     i, j = axis(dim1, input.ndim), axis(dim2, input.ndim)
     if i == j:
         raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
-    return Diagonal.apply(input, offset, i, j)  # type: ignore[no-any-return]
+    return Diagonal.apply(input, offset, i, j)
 
 
 # memory seen otherwise
@@ -764,8 +764,8 @@ def unfold(input: Tensor, dimension: int, size: int, step: int) -> Tensor:
     if step < 1:
         raise RuntimeError(f"step is {step} but must be > 0")
     if not input.ndim:
-        return Unfold.apply(unsqueeze(input, 0), 0, size, step).select(0, 0)  # type: ignore[no-any-return]
-    return Unfold.apply(input, d, size, step)  # type: ignore[no-any-return]
+        return Unfold.apply(unsqueeze(input, 0), 0, size, step).select(0, 0)
+    return Unfold.apply(input, d, size, step)
 
 
 class AsStrided(ViewOperation):
@@ -819,7 +819,7 @@ def as_strided(
     size, stride = sizes((size,)), sizes((stride,))
     offset = input.storage_offset() if storage_offset is None else storage_offset
     check_strided(memory(input).size, size, stride, offset)
-    return AsStrided.apply(input, size, stride, offset)  # type: ignore[no-any-return]
+    return AsStrided.apply(input, size, stride, offset)
 
 
 def check_strided(n: int, size: Any, stride: Any, offset: int) -> None:
@@ -859,7 +859,7 @@ class Flip(Operation):
 @method
 def flip(input: Tensor, *dims: Any) -> Tensor:
     """A copy in reverse order along the dimensions."""
-    return Flip.apply(input, each_axis(sizes(dims), input.ndim))  # type: ignore[no-any-return]
+    return Flip.apply(input, each_axis(sizes(dims), input.ndim))
 
 
 @method
@@ -897,7 +897,7 @@ def roll(input: Tensor, shifts: Sizes, dims: Sizes | None = None) -> Tensor:
         raise RuntimeError(
             f"roll: shifts and dimensions must align. shifts: {len(by)}, dims: {len(named)}"
         )
-    return Roll.apply(input, by, named)  # type: ignore[no-any-return]
+    return Roll.apply(input, by, named)
 
 
 class Repeat(Operation):
@@ -924,7 +924,7 @@ def repeat(input: Tensor, *repeats: Any) -> Tensor:
         )
     if any(n < 0 for n in times):
         raise RuntimeError(f"repeat: needs numbers from 0 up; got {list(times)}")
-    return Repeat.apply(input, times)  # type: ignore[no-any-return]
+    return Repeat.apply(input, times)
 
 
 @method

@@ -32,7 +32,7 @@ def in_place(f: Callable[..., Tensor]) -> Callable[..., Tensor]:
     def changed(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         operands = (self, *args)
         views.check(self, name, state.grad_enabled and any(map(needs_grad, operands)))
-        return self.copy_(f(self, *args, **kwargs))  # type: ignore[no-any-return]
+        return self.copy_(f(self, *args, **kwargs))
 
     changed.__name__, changed.__doc__ = name, f"{f.__name__}, in place."
     method(changed)
@@ -45,7 +45,7 @@ class Stepwise(Operation):
     of: Any = None
 
     @classmethod
-    def forward(cls, ctx: Any, x: Tensor) -> Tensor:  # type: ignore[override]
+    def forward(cls, ctx: Any, x: Tensor) -> Tensor:
         floats = x._array.dtype.kind == "f"
         return make(np.asarray(cls.of(x._array)) if floats else x._array.copy())
 
@@ -62,7 +62,7 @@ class Floor(Stepwise):
 @method
 def floor(input: Tensor) -> Tensor:
     """The largest whole number not above each element; the slope is 0."""
-    return Floor.apply(input)  # type: ignore[no-any-return]
+    return Floor.apply(input)
 
 
 class Ceil(Stepwise):
@@ -73,7 +73,7 @@ class Ceil(Stepwise):
 @method
 def ceil(input: Tensor) -> Tensor:
     """The smallest whole number not below each element; the slope is 0."""
-    return Ceil.apply(input)  # type: ignore[no-any-return]
+    return Ceil.apply(input)
 
 
 class Trunc(Stepwise):
@@ -84,7 +84,7 @@ class Trunc(Stepwise):
 @method
 def trunc(input: Tensor) -> Tensor:
     """Each element cut off towards 0; the slope is 0."""
-    return Trunc.apply(input)  # type: ignore[no-any-return]
+    return Trunc.apply(input)
 
 
 fix = trunc
@@ -102,8 +102,8 @@ def round(input: Tensor, *, decimals: int = 0) -> Tensor:
     decimals: keep this many digits after the point, or round off before it if negative.
     """
     if not decimals:
-        return Round.apply(input)  # type: ignore[no-any-return]
-    return Round.apply(input * 10.0**decimals) / 10.0**decimals  # type: ignore[no-any-return]
+        return Round.apply(input)
+    return Round.apply(input * 10.0**decimals) / 10.0**decimals
 
 
 class Sign(Stepwise):
@@ -118,7 +118,7 @@ class Sign(Stepwise):
 @method
 def sign(input: Tensor) -> Tensor:
     """-1, 0 or 1 by the sign of each element, 0 for nan; the slope is 0."""
-    return Sign.apply(input)  # type: ignore[no-any-return]
+    return Sign.apply(input)
 
 
 sgn = method(sign)
@@ -154,7 +154,7 @@ def nan_to_num(
     neginf: float | None = None,
 ) -> Tensor:
     """Numbers in the place of nan (0), inf and -inf (the largest of the dtype), with slope 0."""
-    return NanToNum.apply(input, nan or 0.0, posinf, neginf)  # type: ignore[no-any-return]
+    return NanToNum.apply(input, nan or 0.0, posinf, neginf)
 
 
 def alike(*operands: Any) -> list[Any]:
@@ -209,7 +209,7 @@ def remainder(input: Number, other: Number) -> Tensor:
     """
     a, b = alike(input, other)
     on_whole_numbers("remainder", b)
-    return Remainder.apply(a, b)  # type: ignore[no-any-return]
+    return Remainder.apply(a, b)
 
 
 class Fmod(Remainder):
@@ -226,7 +226,7 @@ def fmod(input: Number, other: Number) -> Tensor:
     """
     a, b = alike(input, other)
     on_whole_numbers("fmod", b)
-    return Fmod.apply(a, b)  # type: ignore[no-any-return]
+    return Fmod.apply(a, b)
 
 
 def operator(f: Callable[[Any, Any], Tensor], reflected: bool = False) -> Callable[[Any, Any], Any]:

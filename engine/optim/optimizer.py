@@ -202,7 +202,7 @@ def zeros_like(x: Any) -> Any:
 def _ordered(name: str, params: Any) -> Iterable[Any]:
     if isinstance(params, set | frozenset):
         raise TypeError(f"{name}: parameters must have an order, which a set has not; pass a list")
-    return params  # type: ignore[no-any-return]
+    return params
 
 
 def _cure(params: Any) -> str:

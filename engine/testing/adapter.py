@@ -21,7 +21,7 @@ class Library:
         self.name: str = module.__name__
         self.Function = module.autograd.Function
         self.Tensor = module.Tensor
-        self.Value = getattr(module, "Value", None)
+        self.Value: Any = getattr(module, "Value", None)
 
     def __repr__(self) -> str:
         return f"Library({self.name})"

@@ -126,7 +126,8 @@ class Pattern:
 
     def untied(self) -> "Pattern":
         """The same arguments with every dimension free."""
-        slots, sizes = [], []
+        slots: list[Slot] = []
+        sizes: list[int] = []
         for slot in self.slots:
             dims = tuple(range(len(sizes), len(sizes) + len(slot.dims)))
             sizes += [self.sizes[label] for label in slot.dims]
@@ -190,7 +191,7 @@ def _like(example: Array, shape: Shape, rng: np.random.Generator) -> Array:
     flat = example[np.isfinite(example)].ravel()
     low, high = (flat.min(), flat.max()) if flat.size else (-1.0, 1.0)
     size = float(np.abs(flat).mean()) if flat.any() else 1.0
-    if 0 < low and high < 1:
+    if low > 0 and high < 1:
         return rng.uniform(0.1, 0.9, shape)
     if low > 0 or high < 0 or (low == 0 < high):
         return np.asarray(np.copysign(size * np.exp(rng.normal(0, 0.4, shape)), low + high))
@@ -201,7 +202,7 @@ def _like(example: Array, shape: Shape, rng: np.random.Generator) -> Array:
 
 def _symmetric(shape: Shape, rng: np.random.Generator) -> Array:
     root = rng.normal(size=shape)
-    return root @ root.T / max(shape[0], 1) + np.eye(*shape)
+    return np.asarray(root @ root.T / max(shape[0], 1) + np.eye(shape[0]))
 
 
 def _integers(slot: Slot, shape: Shape, style: str, rng: np.random.Generator) -> Array:

@@ -13,8 +13,8 @@ from engine.testing.report import Finding, Level
 from engine.testing.trial import Subject
 
 TARGETS = frozenset(
-    "target targets label labels y_true truth ground_truth gt mask masks noise index indices idx "
-    "lengths length".split()
+    ("target", "targets", "label", "labels", "y_true", "truth", "ground_truth", "gt", "mask",
+     "masks", "noise", "index", "indices", "idx", "lengths", "length")
 )  # arguments for which None is what their authors mean
 
 

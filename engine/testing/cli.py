@@ -54,7 +54,8 @@ def parser() -> Parser:
     made.add_argument("target", help="script.py, file.py:Name or package.module:Name")
     made.add_argument("arguments", nargs="*", help="arguments for the script, after --")
     made.add_argument("--example", help='arguments of one call, as "randn(5, 4), 2.0"')
-    made.add_argument("--level", default="wasteful", choices=["now", "shapes", "second", "wasteful"],
+    levels = ["now", "shapes", "second", "wasteful"]
+    made.add_argument("--level", default="wasteful", choices=levels,
                       help="the least bad findings to report (default: wasteful, all)")
     made.add_argument("--html", metavar="FILE", help="also write the report as a page")
     made.add_argument("--json", metavar="FILE", nargs="?", const="-",

@@ -38,7 +38,7 @@ class Slope:
         """True where left and right derivative are known and differ beyond their errors."""
         gap = np.abs(self.right - self.left)
         size = np.abs(self.right) + np.abs(self.left)
-        return gap > 10 * self.side_error + 1e-4 * size
+        return np.asarray(gap > 10 * self.side_error + 1e-4 * size)
 
     @property
     def low(self) -> Array:
@@ -127,9 +127,9 @@ def complex_step(line: Callable[[complex], Array], size: float = 1e-30) -> Array
 
 
 def _noise(start: Array, ahead: Array, behind: Array, steps: Array) -> Array:
-    """The part of a difference that rounding of the values makes, for each step, in units of eps."""
+    """What rounding of the values makes of a difference, for each step, in units of eps."""
     size = np.abs(start) + np.nan_to_num(np.maximum(np.abs(ahead), np.abs(behind)))
-    return 2 * size / steps.reshape(-1, *[1] * start.ndim)
+    return np.asarray(2 * size / steps.reshape(-1, *[1] * start.ndim))
 
 
 def _known(error: Array) -> Array:

@@ -13,6 +13,7 @@ import numpy as np
 from engine.testing.adapter import Array
 from engine.testing.cases import Case
 from engine.testing.derivatives import complex_step
+from engine.testing.spy import takes_context
 from engine.testing.trial import Subject, call
 
 STEP = 1e-15  # of the differences in 50 digits, whose error is then some 1e-30
@@ -30,7 +31,8 @@ def by_complex_step(
     tensors. It is wrong for a forward that is not analytic, such as abs: compare it.
     """
     plain = case.but(layouts=(), needs=(False,) * len(case.needs), dtype="complex128")
-    if subject.pattern.slots[i].kind != "float" or not hasattr(subject.library.module, "complex128"):
+    has_complex = hasattr(subject.library.module, "complex128")
+    if subject.pattern.slots[i].kind != "float" or not has_complex:
         return None
 
     def values(step: complex) -> Array:
@@ -59,7 +61,7 @@ def in_fifty_digits(
     None where mpmath is missing or forward needs an operation that Digits lacks.
     """
     try:
-        import mpmath
+        import mpmath  # type: ignore[import-not-found,unused-ignore]
     except ImportError:
         return None
     values = partial(_values, subject, arrays, i, direction, active)
@@ -81,7 +83,7 @@ def _values(
     step: Any,
 ) -> Array:
     """The active outputs, one after the other, at a step of 50 digits."""
-    import mpmath
+    import mpmath  # type: ignore[import-not-found,unused-ignore]
 
     arguments = [
         Digits(np.vectorize(mpmath.mpf, otypes=[object])(a))
@@ -97,8 +99,6 @@ def _values(
 
 def _forward(subject: Subject) -> Callable[..., Any]:
     """What computes the values: forward with a ctx that keeps nothing, or the callable."""
-    from engine.testing.spy import takes_context
-
     if not subject.is_function:
         return subject.call
     with_context = takes_context(subject.target, subject.library)
@@ -151,7 +151,7 @@ def _plain(x: Any) -> Any:
 
 def _elementary(name: str) -> Callable[[Any], Digits] | None:
     """An elementwise function by mpmath's function of that name."""
-    import mpmath
+    import mpmath  # type: ignore[import-not-found,unused-ignore]
 
     if name not in ELEMENTARY:
         return None
@@ -160,7 +160,8 @@ def _elementary(name: str) -> Callable[[Any], Digits] | None:
 
 
 ELEMENTARY = frozenset(
-    "exp log sqrt sin cos tan tanh sinh cosh asin acos atan erf log1p expm1 sigmoid sign".split()
+    ("exp", "log", "sqrt", "sin", "cos", "tan", "tanh", "sinh", "cosh", "asin", "acos", "atan",
+     "erf", "log1p", "expm1", "sigmoid", "sign")
 )
 
 
@@ -173,7 +174,7 @@ def _mean(x: Any, dim: Any = None, keepdim: bool = False) -> Digits:
     return Digits(total.a * total.a.size / _plain(x).size)
 
 
-def _clamp(x: Any, min: Any = None, max: Any = None) -> Digits:  # noqa: A002
+def _clamp(x: Any, min: Any = None, max: Any = None) -> Digits:
     a = _plain(x)
     a = a if min is None else np.where(a < min, min + 0 * a, a)
     return Digits(a if max is None else np.where(a > max, max + 0 * a, a))
@@ -227,6 +228,7 @@ def _operator(name: str) -> Callable[..., Any]:
 
 
 for _name in (
-    "add radd sub rsub mul rmul truediv rtruediv pow rpow neg abs matmul lt le gt ge eq ne".split()
-):
+    "add", "radd", "sub", "rsub", "mul", "rmul", "truediv", "rtruediv", "pow", "rpow", "neg",
+    "abs", "matmul", "lt", "le", "gt", "ge", "eq", "ne",
+):  # fmt: skip
     setattr(Digits, f"__{_name}__", _operator(f"__{_name}__"))

@@ -382,7 +382,7 @@ def averaged(e: Evidence) -> Answer:
     for axis in range(len(shape)):
         full = e.expected.reshape(-1, *shape)
         for word, reduce in (("summed", np.sum), ("averaged", np.mean)):
-            short = np.asarray(reduce(full, axis=axis + 1, keepdims=True))  # type: ignore[operator]
+            short = np.asarray(reduce(full, axis=axis + 1, keepdims=True))
             flat = np.broadcast_to(short, full.shape).reshape(e.expected.shape)
             if shape[axis] > 1 and e.same(e.given, flat):
                 return "summed-too-much", (
@@ -495,7 +495,8 @@ def term(e: Evidence) -> Answer:
     if len(values) == gap.shape[1] and _elementwise(gap):
         x = np.ravel(e.jac.arrays[e.jac.argument])
         line = np.diag(gap)
-        for name, number in (("y / x", values / x), ("y", values), ("x", x), ("1", np.ones_like(x))):
+        terms = (("y / x", values / x), ("y", values), ("x", x), ("1", np.ones_like(x)))
+        for name, number in terms:
             if np.allclose(line, number, rtol=1e-5) or np.allclose(line, -number, rtol=1e-5):
                 return "missing-term", (
                     f"a term is missing: {name} times the upstream gradient "

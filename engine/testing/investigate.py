@@ -291,7 +291,8 @@ def write_program(subject: Subject, case: Case, symptom: Symptom) -> str:
     trial = run(subject, case, arrays)
     wanted = [i for i, need in enumerate(case.needs) if need and case.shapes[i] is not None]
     if symptom.what == "ties":
-        return program.ties_program(subject, case, arrays, trial, wanted, _tied_slopes(subject, case)[1])
+        right = _tied_slopes(subject, case)[1]
+        return program.ties_program(subject, case, arrays, trial, wanted, right)
     if symptom.what not in NUMBERS:
         return program.failing_program(subject, case, arrays, trial, wanted)
     found = jacobian(subject, case, symptom.argument)

@@ -162,14 +162,14 @@ def _expected(
     subject: Subject, case: Case, arrays: Sequence[Any], trial: Trial, i: int, careful: bool
 ) -> tuple[Array, Array, Array, Array]:
     """Slopes, errors, low and high; one column per entry of the argument."""
-    columns = []
+    columns: list[tuple[Array, Array, Array, Array]] = []
     for entry in range(np.size(arrays[i])):
         direction = unit(subject, arrays, i, entry)
         line = line_through(subject, case, arrays, i, direction, trial.active)
         sure = careful and better(line, scales(np.asarray(arrays[i])), case.eps)
         found = sure or slope(line, eps=case.eps)
         columns.append((found.value, found.doubt, found.low, found.high))
-    stacked = np.array(columns).reshape(np.size(arrays[i]), 4, -1)
+    stacked: Array = np.array(columns).reshape(np.size(arrays[i]), 4, -1)
     value, doubt, low, high = (stacked[:, k].T / scale_of(np.asarray(arrays[i])) for k in range(4))
     return value, doubt, low, high
 

@@ -63,8 +63,9 @@ def _joint(subject: Subject, case: Case, arrays: Sequence[Any], verdict: Verdict
     moving = [i for i in asked(subject, case) if np.size(arrays[i])]
     line = _together(subject, case, arrays, moving, trial)
     v = np.concatenate([np.ravel(u) for u in trial.upstream] or [np.zeros(0)])
-    given = sum(float(np.sum(trial.grads[i])) for i in moving if trial.grads[i] is not None)
-    own = sum(float(np.sum(np.abs(trial.grads[i]))) for i in moving if trial.grads[i] is not None)
+    grads = [g for g in (trial.grads[i] for i in moving) if g is not None]
+    given = sum(float(np.sum(g)) for g in grads)
+    own = sum(float(np.sum(np.abs(g))) for g in grads)
     for found in (slope(line, eps=case.eps), better(line, eps=case.eps)):
         compared = Comparison(found, v, line(0.0), case.eps, own)
         if compared.agrees(given) or not compared.settled:

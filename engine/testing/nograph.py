@@ -1,4 +1,4 @@
-"""When no gradient can come back: tensors that autograd does not see, results that are no tensors."""
+"""When no gradient can come back: tensors that autograd does not see, other results."""
 
 import inspect
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ def hidden_tensors(subject: Subject, example: Any) -> Iterator[Finding]:
             found = list(tensors_in(thing, subject.library))
             if any(t.requires_grad for t in found) or (found and not subject.pattern.floating):
                 yield _hidden(slot.name, f"inside the {type(thing).__name__} `{slot.name}`")
-    for name, t in taken_from_outside(subject):
+    for name, _ in taken_from_outside(subject):
         yield _hidden(name, f"taken from outside as `{name}`")
 
 

@@ -1,4 +1,4 @@
-"""The cases that every check tries, in order: the example first, then one thing changed at a time."""
+"""The cases that every check tries: the example first, then one thing changed at a time."""
 
 from collections.abc import Iterator
 from itertools import combinations
@@ -80,13 +80,15 @@ def broadcast(subject: Subject) -> Iterator[Case]:
 
 def _stretched(shape: Shape) -> Iterator[Shape]:
     for axis in range(len(shape)):
-        yield shape[:axis] + (1,) + shape[axis + 1 :]
+        yield (*shape[:axis], 1, *shape[axis + 1 :])
     yield shape[1:]
     yield (2, *shape)
 
 
-def _with(shapes: tuple[Shape | None, ...], i: int, shape: Shape) -> tuple[Shape | None, ...]:
-    return shapes[:i] + (shape,) + shapes[i + 1 :]
+def _with(
+    shapes: tuple[Shape | None, ...], i: int, shape: Shape | None
+) -> tuple[Shape | None, ...]:
+    return (*shapes[:i], shape, *shapes[i + 1 :])
 
 
 def usage(subject: Subject, outputs: int) -> Iterator[Case]:
@@ -137,7 +139,7 @@ def arguments(subject: Subject) -> Iterator[Case]:
         if slot.kind == "plain":
             yield from (small.but(plain=((i, other),)) for other in others(slot.example))
         elif slot.optional:
-            yield small.but(shapes=small.shapes[:i] + (None,) + small.shapes[i + 1 :])
+            yield small.but(shapes=_with(small.shapes, i, None))
 
 
 def others(thing: Any) -> list[Any]:

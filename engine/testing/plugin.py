@@ -8,6 +8,7 @@ these on to `engine.testing.check`.
 
 from collections.abc import Iterator
 from contextlib import ExitStack
+from importlib import import_module
 from typing import Any
 
 import pytest
@@ -45,10 +46,8 @@ class Session:
         self.unseen = sorted(f.__qualname__ for f in self._defined() if f not in called)
 
     def _defined(self) -> Iterator[type]:
-        import sys
-
         for name in self.modules:
-            for thing in vars(sys.modules.get(name, object())).values() if name in sys.modules else ():
+            for thing in vars(import_module(name)).values():
                 if isinstance(thing, type) and thing.__module__ == name and _is_function(thing):
                     yield thing
 
@@ -86,8 +85,6 @@ def pytest_configure(config: pytest.Config) -> None:
     )
     modules = config.getoption("--engine-check")
     if modules:
-        from importlib import import_module
-
         for module in modules:
             import_module(module)
         config.stash[RECORDER] = session = Session(modules)

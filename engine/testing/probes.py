@@ -11,6 +11,7 @@ import numpy as np
 
 from engine.testing import program
 from engine.testing.cases import Case
+from engine.testing.first import contract
 from engine.testing.report import Finding, Level
 from engine.testing.spy import NOTHING, Log
 from engine.testing.trial import Subject, Trial, run
@@ -114,7 +115,8 @@ def tensor_on_ctx(s: Scene) -> Iterator[Finding]:
         for t in thing if isinstance(thing, (list, tuple)) else (thing,):
             role = _role(s, t)
             if role:
-                yield Finding(Level.WASTEFUL, "tensor-on-ctx", _argument(s, t), CTX[role].format(name))
+                words = CTX[role].format(name)
+                yield Finding(Level.WASTEFUL, "tensor-on-ctx", _argument(s, t), words)
                 break
 
 
@@ -181,8 +183,6 @@ def saved_for_nothing(s: Scene) -> Iterator[Finding]:
 
 def gradient_form(s: Scene) -> Iterator[Finding]:
     """Gradients that the library has to sum or to convert before they fit."""
-    from engine.testing.first import contract
-
     for symptom in contract(s.subject, s.case, s.trial)[1]:
         got, want = symptom.detail
         name = s.name(symptom.argument)

@@ -1,4 +1,4 @@
-"""The smallest program that shows a finding: pasted into a file, it fails until the mistake is gone."""
+"""The smallest program that shows a finding: it fails until the mistake is gone."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""Runs a script and records the first calls of every custom Function in it, engine's and torch's."""
+"""Runs a script and records the first calls of every custom Function in it."""
 
 import os
 import sys
@@ -16,7 +16,7 @@ OWN = ("engine", "torch")  # packages whose own Functions are not recorded
 
 
 class Enough(BaseException):
-    """Stops a script when its Functions have been seen; not an Exception, so that none catches it."""
+    """Stops a script when its Functions have been seen; no Exception, so that none catches it."""
 
 
 @dataclass

@@ -150,7 +150,8 @@ def _wrapped(text: str) -> str:
 PAGE = """<!doctype html>
 <html lang="en"><meta charset="utf-8"><title>engine check</title>
 <style>
-body {{ font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem }}
+body {{ font: 16px/1.5 system-ui, sans-serif; max-width: 60rem;
+  margin: 2rem auto; padding: 0 1rem }}
 section {{ border-left: 6px solid #888; padding: 0 1rem; margin: 1rem 0; background: #f6f6f6 }}
 h3 {{ margin: 0; padding-top: .5rem; font-weight: normal }}
 pre {{ overflow-x: auto; background: #fff; padding: .5rem; font-size: 14px }}

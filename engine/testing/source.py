@@ -1,4 +1,4 @@
-"""How a pasted program gets at what it is about: by import, or by its source and what that needs."""
+"""How a program gets at what it is about: by import, or by its source and what that needs."""
 
 import ast
 import inspect

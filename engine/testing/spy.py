@@ -83,17 +83,19 @@ class Context:
         self._ctx.mark_non_differentiable(*tensors)
 
 
-def spied(function: type, library: Library, log: Log) -> type:
+def spied(function: Any, library: Library, log: Log) -> type:
     """A subclass of a Function, with its name, that writes into a log."""
-    members = {"__module__": function.__module__, "__qualname__": function.__qualname__}
+    members: dict[str, Any] = {"__module__": function.__module__}
+    members["__qualname__"] = function.__qualname__
     with_context = takes_context(function, library)
-    forward = _watched_forward(function.forward, log, with_context)  # type: ignore[attr-defined]
+    forward = _watched_forward(function.forward, log, with_context)
     members["forward"] = staticmethod(forward)
     if not with_context:
         members["setup_context"] = staticmethod(_watched_setup(function.setup_context, log))
     name = backward_name(function, library)
     members[name] = staticmethod(_watched_backward(getattr(function, name), library, log))
-    return type(function)(function.__name__, (function,), members)
+    made: type = type(function)(function.__name__, (function,), members)
+    return made
 
 
 def takes_context(function: Any, library: Library) -> bool:

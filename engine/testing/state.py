@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from engine.testing import program
 from engine.testing.adapter import Array
 from engine.testing.first import asked, forward_values
 from engine.testing.probes import Probe, Scene, text
@@ -120,8 +121,6 @@ def interleaved(s: Scene) -> Iterator[Finding]:
 
 
 def _interleaved_program(s: Scene) -> str:
-    from engine.testing import program
-
     again = program.call_text(s.subject, s.case)
     others = s.subject.pattern.arrays(s.case.but(seed=s.case.seed + 9))
     lines = program.argument_lines(s.subject, s.case, others)

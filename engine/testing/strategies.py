@@ -13,7 +13,8 @@ import numpy.typing as npt
 try:
     from hypothesis import strategies as st
 except ImportError as error:
-    raise ImportError("engine.testing.strategies needs hypothesis: pip install hypothesis") from error
+    cure = "engine.testing.strategies needs hypothesis: pip install hypothesis"
+    raise ImportError(cure) from error
 
 Array = npt.NDArray[Any]
 Shape = tuple[int, ...]
@@ -46,7 +47,7 @@ def shapes(dims: int = 3, size: int = 4, least: int = 0) -> st.SearchStrategy[Sh
 
 @st.composite
 def broadcastable_shapes(
-    draw: st.DrawFn, count: int = 2, dims: int = 3, size: int = 4
+    draw: st.DrawFn, /, count: int = 2, dims: int = 3, size: int = 4
 ) -> tuple[Shape, ...]:
     """Shapes that broadcast against each other: with 1s, and dimensions missing in front."""
     full = draw(shapes(dims, size, least=1))
@@ -61,9 +62,9 @@ def broadcastable_shapes(
 
 @st.composite
 def arrays(
-    draw: st.DrawFn, shape: Shape | st.SearchStrategy[Shape] | None = None, **limits: float
+    draw: st.DrawFn, /, shape: Shape | st.SearchStrategy[Shape] | None = None, **limits: float
 ) -> Array:
-    """float64 arrays. shape: one, or a strategy for one. limits: low and high, as numbers() takes."""
+    """float64 arrays. shape: one, or a strategy for one. limits: low and high of numbers()."""
     chosen = draw(shape if isinstance(shape, st.SearchStrategy) else st.just(shape or ()))
     count = int(np.prod(chosen, dtype=int))
     flat = draw(st.lists(numbers(**limits), min_size=count, max_size=count))
@@ -73,6 +74,7 @@ def arrays(
 @st.composite
 def tensors(
     draw: st.DrawFn,
+    /,
     shape: Shape | st.SearchStrategy[Shape] | None = None,
     requires_grad: bool = True,
     module: Any = None,
@@ -87,7 +89,7 @@ def tensors(
 
 
 @st.composite
-def strided_views(draw: st.DrawFn, array: Array) -> Array:
+def strided_views(draw: st.DrawFn, /, array: Array) -> Array:
     """An array with the same numbers whose memory is packed, turned, gapped or reversed."""
     layout = draw(st.sampled_from(("packed", "turned", "gapped", "reversed")))
     if layout == "turned":
@@ -110,7 +112,9 @@ class Step:
 UNARY: dict[str, Callable[[Any], Any]] = {
     "sin": np.sin, "cos": np.cos, "exp": np.exp, "tanh": np.tanh, "neg": np.negative,
 }  # fmt: skip
-BINARY: dict[str, Callable[[Any, Any], Any]] = {"add": np.add, "sub": np.subtract, "mul": np.multiply}
+BINARY: dict[str, Callable[[Any, Any], Any]] = {
+    "add": np.add, "sub": np.subtract, "mul": np.multiply,
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -173,7 +177,7 @@ OPERATORS: dict[str, Callable[..., Any]] = {
 
 @st.composite
 def programs(
-    draw: st.DrawFn, shape: Shape = (), inputs: int = 2, steps: int = 6
+    draw: st.DrawFn, /, shape: Shape = (), inputs: int = 2, steps: int = 6
 ) -> Program:
     """Programs with their reference result and derivatives; every step's result stays moderate.
 

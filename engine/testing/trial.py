@@ -39,7 +39,8 @@ class Subject:
 
     @property
     def call(self) -> Callable[..., Any]:
-        return self.target.apply if self.is_function else self.target  # type: ignore[no-any-return]
+        chosen: Callable[..., Any] = self.target.apply if self.is_function else self.target
+        return chosen
 
     def least_slope(self, i: int) -> float:
         """The size of a slope by argument i that values and inputs like the example's lead to."""
@@ -115,7 +116,8 @@ def call(
 
 def tensors(subject: Subject, case: Case, arrays: Sequence[Any]) -> tuple[list[Any], list[Any]]:
     """The leaves for a case and the arguments made of them, None for what is no tensor."""
-    leaves, arguments = [], []
+    leaves: list[Any] = []
+    arguments: list[Any] = []
     for i, slot in enumerate(subject.pattern.slots):
         array = arrays[i]
         if not slot.is_tensor or array is None or isinstance(array, (int, float, str)):
@@ -134,7 +136,7 @@ def tensors(subject: Subject, case: Case, arrays: Sequence[Any]) -> tuple[list[A
 def _tensor(subject: Subject, case: Case, i: int, array: Array) -> tuple[Any, Any]:
     library, slot = subject.library, subject.pattern.slots[i]
     if slot.kind == "value":
-        leaf = library.value(array, case.needs[i])
+        leaf = library.value(float(array), case.needs[i])
         return leaf, leaf
     number = array.astype(case.dtype) if slot.is_floating else array
     leaf = laid_out(library, number, case.layout(i))
@@ -171,9 +173,9 @@ def run(
     watch: whether a Function is run through its spy, which fills `log`.
     """
     trial = Trial()
-    target = spied(subject.target, subject.library, trial.log).apply if watch else None
+    watched: Any = spied(subject.target, subject.library, trial.log) if watch else None
     try:
-        made = call(subject, case, arrays, target)
+        made = call(subject, case, arrays, watched.apply if watch else None)
     except Exception as error:
         trial.stage, trial.error = "forward", error
         return trial

@@ -211,7 +211,7 @@ class Module:
             if name not in module._modules:
                 raise AttributeError(f"{type(module).__name__} has no submodule `{name}`")
             module = module._modules[name]
-        return module  # type: ignore[no-any-return]
+        return module
 
     def get_parameter(self, target: str) -> Parameter:
         """The parameter with that dotted name. Raises AttributeError."""

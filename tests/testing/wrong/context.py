@@ -1,5 +1,7 @@
 """What belongs on ctx, what belongs in save_for_backward, and what belongs nowhere else."""
 
+import collections
+
 from tests.testing.collection import wrong
 from tests.testing.library import Function, randn, torch
 
@@ -110,9 +112,11 @@ class InputsInAGlobal(Function):
         return g * CACHE["b"], g * CACHE["a"]
 
 
+SEEN = collections.deque()
+
+
 @wrong("memory", "", lambda: (randn(4),))
 class KeepsEveryGradient(Function):
-    seen: list = []
 
     @staticmethod
     def forward(ctx, x):
@@ -120,7 +124,7 @@ class KeepsEveryGradient(Function):
 
     @staticmethod
     def backward(ctx, g):
-        KeepsEveryGradient.seen.append(g.detach().clone())
+        SEEN.append(g.detach().clone())
         return g * 3
 
 

@@ -56,12 +56,12 @@ class GradientForANumber(Function):
 class NoneForTheWeight(Function):
     @staticmethod
     def forward(ctx, x, weight):
-        ctx.save_for_backward(x, weight)
+        ctx.save_for_backward(weight)
         return x @ weight.t()
 
     @staticmethod
     def backward(ctx, g):
-        x, weight = ctx.saved_tensors
+        (weight,) = ctx.saved_tensors
         return g @ weight, None
 
 
@@ -69,12 +69,12 @@ class NoneForTheWeight(Function):
 class ZerosForTheSecond(Function):
     @staticmethod
     def forward(ctx, a, b):
-        ctx.save_for_backward(a, b)
+        ctx.save_for_backward(b)
         return a * b
 
     @staticmethod
     def backward(ctx, g):
-        a, b = ctx.saved_tensors
+        (b,) = ctx.saved_tensors
         return g * b, torch.zeros_like(b)
 
 
@@ -127,12 +127,12 @@ class SecondOutputIgnored(Function):
     @staticmethod
     def forward(ctx, x):
         y = torch.exp(x)
-        ctx.save_for_backward(x, y)
+        ctx.save_for_backward(x)
         return x * x, y
 
     @staticmethod
     def backward(ctx, g_square, g_exp):
-        x, y = ctx.saved_tensors
+        (x,) = ctx.saved_tensors
         return 2 * x * g_square
 
 
@@ -167,12 +167,12 @@ class UnusedOutputForgotten(Function):
 class BiasIsAlwaysThere(Function):
     @staticmethod
     def forward(ctx, x, bias=None):
-        ctx.save_for_backward(x, bias)
+        ctx.save_for_backward(bias)
         return x * 2 if bias is None else x * 2 + bias
 
     @staticmethod
     def backward(ctx, g):
-        x, bias = ctx.saved_tensors
+        (bias,) = ctx.saved_tensors
         return g * 2, g.sum(0).reshape(bias.shape)
 
 

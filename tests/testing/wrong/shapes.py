@@ -62,7 +62,8 @@ class LinearMeanBias(Linear):
     @staticmethod
     def backward(ctx, grad_output):
         input, weight, bias = ctx.saved_tensors
-        return grad_output.mm(weight), grad_output.t().mm(input), unless_none(bias, grad_output.mean(0))
+        grad_bias = unless_none(bias, grad_output.mean(0))
+        return grad_output.mm(weight), grad_output.t().mm(input), grad_bias
 
 
 @wrong("transposed", "weight", linear_example)
@@ -70,7 +71,8 @@ class LinearWeightTransposed(Linear):
     @staticmethod
     def backward(ctx, grad_output):
         input, weight, bias = ctx.saved_tensors
-        return grad_output.mm(weight), input.t().mm(grad_output), unless_none(bias, grad_output.sum(0))
+        grad_bias = unless_none(bias, grad_output.sum(0))
+        return grad_output.mm(weight), input.t().mm(grad_output), grad_bias
 
 
 @wrong("transposed", "weight", lambda: (randn(4, 3), randn(3, 3)))

@@ -1,0 +1,105 @@
+"""saved_tensors_hooks: what nodes keep for backward is packed by one function, unpacked by another.
+
+An observer of the thread: it looks at each node as it is made and packs what the node has saved.
+Values are not packed, nor are numbers.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from engine.autograd.forward_ad import same
+from engine.nodes import CUT, Error, Node, Saved, attach, edge_of, modes, shape_of, state
+from engine.tensors import RuleNode, Tensor
+
+Hook = Callable[[Any], Any]
+
+NOT_A_TENSOR = (
+    "Output of saved tensor unpack_hook expected to be a Tensor but got result of type {0}"
+)
+CHANGED = (
+    "A saved tensor pack hook is modifying its input in place. Tensors passed as input to pack "
+    "hook can not be modified in-place: clone() it first"
+)
+
+
+class Relink(Node):
+    """Leads from an unpacked tensor to the leaf that it was packed from."""
+
+    def __init__(self, edge: Any, shape: Any):
+        self._edges = (edge,)
+        self._shapes = [shape]
+
+    def differentiate(self, grads: list[Any]) -> tuple[Any, ...]:
+        return tuple(grads)
+
+
+class Packed(Saved):
+    """One thing kept for backward in the form that a pack hook gave it."""
+
+    __slots__ = ("edge", "unpack_hook")
+
+    def __init__(self, entry: Saved, pack: Hook, unpack: Hook):
+        self.number, self.between, self.version = entry.number, entry.between, None
+        self.edge = edge_of(entry.saved)
+        self.unpack_hook = unpack
+        before = entry.saved._version
+        self.saved = without_observers(pack, entry.saved)
+        if entry.saved._version != before:
+            raise RuntimeError(CHANGED)
+
+    def unpack(self, node: Node) -> Any:
+        """What the unpack hook gives, joined to the graph again."""
+        x = self.unpack_hook(self.saved)
+        if not isinstance(x, Tensor):
+            raise TypeError(NOT_A_TENSOR.format(type(x).__name__))
+        if self.number is not None:
+            return attach(x.detach(), node, self.number)
+        if self.between and state.grad_enabled:
+            return attach(x.detach(), Error(CUT.format(node.name()), node._edges, [shape_of(x)]), 0)
+        return self.linked(x)
+
+    def linked(self, x: Any) -> Any:
+        """x in the place of what was packed."""
+        if self.edge is None or (x.requires_grad and x.is_leaf):
+            return x
+        target, i = self.edge
+        if isinstance(target, Tensor):
+            target, i = Relink(self.edge, shape_of(x)), 0
+        return attach(x.detach(), target, i)
+
+
+def without_observers(f: Hook, x: Any) -> Any:
+    """f(x) with gradients off, unseen by hooks and modes."""
+    observers, grad = modes.set_observers(()), modes.set_grad(False)
+    try:
+        return f(x)
+    finally:
+        modes.set_grad(grad)
+        modes.set_observers(observers)
+
+
+class Packer:
+    """The observer that packs what each node saves."""
+
+    def __init__(self, pack: Hook, unpack: Hook):
+        self.pack, self.unpack = pack, unpack
+
+    def __call__(self, out: Any, op: Any, operands: Any) -> None:
+        if not isinstance(op, str):
+            op._saved = tuple(map(self.packed, op._saved or ()))
+        elif isinstance(out, Tensor) and isinstance(out._grad_fn, RuleNode):
+            out._grad_fn.saved = [self.packed(entry) for entry in out._grad_fn.saved]
+
+    def packed(self, entry: Any) -> Any:
+        """The entry packed, unless it is packed already or holds no tensor."""
+        tensor = type(entry) is Saved and isinstance(entry.saved, Tensor)
+        return Packed(entry, self.pack, self.unpack) if tensor else entry
+
+
+# Set by disable_saved_tensors_hooks: why no hooks may be set in this thread.
+class Refusal:
+    def __init__(self, message: str):
+        self.message = message
+
+    def __call__(self, out: Any, op: Any, operands: Any) -> None:
+        """Nothing: it only stands among the observers."""

@@ -1,0 +1,4 @@
+"""Pictures of graphs: `draw` makes one, for a notebook, a file or a terminal."""
+
+from engine.visualize.drawing import Drawing as Drawing
+from engine.visualize.drawing import draw as draw

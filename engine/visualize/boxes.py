@@ -1,0 +1,173 @@
+"""What a picture shows of a graph: one Box per Value, leaf Tensor, operation and constant."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from engine import habits
+from engine.graph import edges, topological
+from engine.nodes import DIFFERENTIABLE, Node, TensorBase, Value, edge_of, value
+from engine.registry import RULES
+
+# Tensors by (id of their node, output number): those that a picture can show the data of.
+Known = dict[tuple[int, int], Any]
+
+
+@dataclass(slots=True)
+class Box:
+    """One node of a picture; `thing` is the Value, Tensor, node of the graph, or number it shows.
+
+    kind: "leaf", "operation" (of Values), "function" (a node with a ctx, or of Tensors) or
+    "constant". parents: numbers of the boxes it was made of, in order, smaller than its own.
+    slopes: one per parent, None where that is no number. shape: of the Tensor, None for a number.
+    data, grad: float, Tensor, or None for what is not known or not there. count: how many nodes
+    a folded box stands for; data and grad are (least, greatest) then.
+    """
+
+    thing: Any
+    kind: str
+    label: str = ""
+    op: str = ""
+    data: Any = None
+    grad: Any = None
+    shape: tuple[int, ...] | None = None
+    dtype: str = ""
+    parents: list[int] = field(default_factory=list)
+    slopes: list[float | None] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    count: int = 1
+
+    @property
+    def has_gradient(self) -> bool:
+        """Whether a picture has a gradient to show here, or to say that there is none yet."""
+        return self.kind in ("leaf", "operation") or self.grad is not None
+
+
+def boxes_of(root: Any, known: Known | None = None) -> list[Box]:
+    """The boxes of everything that root was made of, and of root: operands before results.
+
+    root: a Value, a Tensor, or several in a list or tuple; TypeError for anything else.
+    """
+    roots = as_roots(root)
+    known = {**retained(roots), **(known or {})}
+    boxes: list[Box] = []
+    place: dict[int, int] = {}
+    for node in topological([edge_of(x) or (x, 0) for x in roots]):
+        box = box_of(node, known)
+        for x, slope in operands_of(node):
+            if isinstance(x, (*DIFFERENTIABLE, Node)):
+                box.parents.append(place[id(x)])
+            else:
+                box.parents.append(len(boxes))
+                boxes.append(Box(x, "constant", data=x))
+            box.slopes.append(slope)
+        place[id(node)] = len(boxes)
+        boxes.append(box)
+    return boxes
+
+
+def as_roots(root: Any) -> list[Any]:
+    """root as a list of Values and Tensors."""
+    roots = list(root) if isinstance(root, (list, tuple)) else [root]
+    for x in roots:
+        if not isinstance(x, DIFFERENTIABLE):
+            raise TypeError(
+                f"draw: needs a Value or a Tensor, or a list of them; got {type(x).__name__}; "
+                "call it with the result of the computation, as in draw(loss)"
+            )
+    return roots
+
+
+def retained(roots: Sequence[Any]) -> Known:
+    """The roots that are results of nodes, by node."""
+    made = [x for x in roots if isinstance(x, TensorBase) and x._grad_fn is not None]
+    return {(id(x._grad_fn), x._output_nr): x for x in made}
+
+
+def is_rule(v: Any) -> bool:
+    """Whether a Value is the result of a rule, whose operands stand in its two slots."""
+    extra = v._extra
+    if isinstance(extra, value.Extra) and (extra.ctx or extra.push is not None or extra.more):
+        return False
+    return value.op_of(v) in RULES
+
+
+def operands_of(node: Any) -> list[tuple[Any, float | None]]:
+    """What a node was made of, in order: nodes, and numbers for constants, with slopes."""
+    if isinstance(node, Value) and is_rule(node):
+        rule = RULES[value.op_of(node)]
+        names = rule.operands[:-1] if rule.operands[-1] == "k" else rule.operands
+        slots = zip(names, (node._a, node._b), (node._slope_a, node._slope_b), strict=False)
+        return [(number, None) if p is None else (p, number) for _, p, number in slots]
+    if isinstance(node, Value) and not (node.is_leaf or from_function(node)):
+        return list(habits.links(node))
+    found = [(edge[0], None) for edge in edges(node) if edge is not None]
+    return found + [(x, None) for x in constants(node)]
+
+
+def from_function(v: Any) -> bool:
+    """Whether a Value is the output of a Function."""
+    return isinstance(v._extra, value.Extra) and v._extra.ctx is not None
+
+
+def constants(node: Any) -> list[float]:
+    """The numbers that a rule on Tensors kept for its slopes."""
+    saved = getattr(node, "saved", None) if hasattr(node, "rule") else None
+    return [x for x in saved or () if isinstance(x, (int, float))]
+
+
+def box_of(node: Any, known: Known) -> Box:
+    """The box of a Value, a leaf Tensor or a node, without its parents."""
+    if isinstance(node, Value):
+        return box_of_value(node)
+    if isinstance(node, TensorBase):
+        box = Box(node, "leaf")
+        fill(box, node)
+        return box
+    box = Box(node, "function", op=node.name(), notes=notes_of(node))
+    shown = known.get((id(node), 0))
+    if shown is not None and isinstance(shown, TensorBase):
+        fill(box, shown)
+    elif node._shapes and node._shapes[0]:
+        box.shape, box.dtype = node._shapes[0][0], str(node._shapes[0][1])
+    return box
+
+
+def box_of_value(v: Any) -> Box:
+    """The box of a Value."""
+    kind = "leaf" if v.is_leaf else "operation"
+    grad = v.grad if v._has_grad else None
+    box = Box(v, kind, str(v.label), "" if from_function(v) else operation(v), v.data, grad)
+    if isinstance(v._extra, value.Extra):
+        hooks = len(v._extra.hooks or ())
+        box.notes += [f"{hooks} hook{'s' * (hooks > 1)}"] * bool(hooks)
+    return box
+
+
+def operation(v: Any) -> str:
+    """The operation that made v, in micrograd's spelling, with its number if it has one."""
+    op = value.op_of(v)
+    if op not in RULES or RULES[op].operands[-1] != "k" or op == "pow_number":
+        return str(v._op)
+    return f"{op} {v._slope_b:g}"
+
+
+def fill(box: Box, t: Any) -> None:
+    """Show what a Tensor holds."""
+    box.data, box.grad = t, t._grad
+    box.shape, box.dtype = tuple(t._array.shape), str(t._array.dtype)
+    box.label = str(getattr(t, "label", ""))
+
+
+def notes_of(node: Any) -> list[str]:
+    """What else there is to say of a node: what it saved, its hooks, where it was made."""
+    notes = []
+    if getattr(node, "_saved", ()):
+        notes.append(f"saved: {len(node._saved)}")
+    if node.once_differentiable:
+        notes.append("once_differentiable")
+    if node._hooks is not None:
+        notes.append("has hooks")
+    place = node.metadata.get("traceback_")
+    return [*notes, f"{Path(place[-1][0]).name}:{place[-1][1]}"] if place else notes
