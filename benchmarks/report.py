@@ -70,7 +70,7 @@ def as_json(results: list[Result], rounds: int, clock: str) -> dict[str, Any]:
     return {"machine": machine(), "rounds": rounds, "clock": clock, "rows": rows}
 
 
-def picture(results: list[Result], width: int = 760) -> str:
+def picture(results: list[Result], width: int = 920) -> str:
     """An SVG: a bar for each contender of each row, its time over the first's, logarithmic."""
     bars, y = [], 24
     for result in results:

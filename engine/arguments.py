@@ -1,4 +1,4 @@
-"""How the arguments of `Function.apply` meet the parameters of forward."""
+"""How a Function is called: arguments meet the parameters of forward; other calls are refused."""
 
 import inspect
 import warnings
@@ -6,6 +6,35 @@ from functools import cache
 from typing import Any
 
 from engine.nodes import needs_grad
+
+NO_FORWARD = "You must implement the forward function for custom autograd.Function."
+NO_BACKWARD = (
+    "You must implement either the backward or vjp method for your custom autograd.Function to "
+    "use it with backward mode AD."
+)
+BOTH = "Implementing both 'backward' and 'vjp' for a custom Function is not allowed; {0} needs one"
+LEGACY = (
+    "Legacy autograd function with non-static forward method is deprecated. Please use new-style "
+    "autograd function with static forward method: make forward and backward static and call "
+    "{0}.apply(...)"
+)
+
+
+def refuse_call(function: Any, called: Any) -> None:
+    """Say what to write where the class itself is called; a bare instance is only warned of."""
+    if called:
+        name = function.__name__
+        raise TypeError(
+            f"{name}(...): a Function is not called itself; write {name}.apply(...), and hand "
+            f"{name}.apply to what takes a function"
+        )
+    warnings.warn(
+        f"{function} should not be instantiated. Methods on autograd functions are all static, so "
+        "you should invoke them on the class itself. Instantiating an autograd function will "
+        "raise an error in a future version of PyTorch.",
+        DeprecationWarning,
+        stacklevel=3,
+    )
 
 
 @cache

@@ -1,5 +1,6 @@
-"""What a backward may return: as many gradients as inputs, each like its input, differentiable
-where that is asked for. What broadcasting spread is summed here, and nowhere else."""
+"""What forward and backward may save, mark and return: as many gradients as inputs, each like its
+input, differentiable where that is asked for. What broadcasting spread is summed here, and
+nowhere else."""
 
 from typing import Any
 
@@ -27,6 +28,41 @@ RAW = (
     "{0}: backward returned numbers made outside the graph, so its result cannot be differentiated "
     "again; write it in Values or Tensors, or mark it once_differentiable"
 )
+
+
+def saveable(node: Any, tensors: tuple[Any, ...], again: bool) -> None:
+    """Refuse what save_for_backward cannot keep."""
+    if again:
+        raise RuntimeError(
+            f"{node.function_name}: save_for_backward may be called once, with all tensors; "
+            "called again it would replace what was saved"
+        )
+    for x in tensors:
+        if x is not None and not isinstance(x, DIFFERENTIABLE):
+            raise TypeError(
+                f"{node.function_name}: save_for_backward takes Values, Tensors or None; got "
+                f"{type(x).__name__}; keep anything else as an attribute: ctx.name = ..."
+            )
+
+
+def changeable(node: Any, tensors: tuple[Any, ...]) -> None:
+    """Refuse what mark_dirty cannot be said of."""
+    if any(isinstance(x, Value) for x in tensors):
+        raise TypeError(
+            f"{node.function_name}: mark_dirty takes Tensors; a Value is a node of the graph "
+            "and cannot be changed in it: return a new Value"
+        )
+
+
+def joined(node: Any, x: Any, args: tuple[Any, ...]) -> Any:
+    """A number or an array that forward returned, as a Value or a Tensor."""
+    if not value.is_number(x) and not isinstance(x, np.ndarray):
+        raise TypeError(
+            f"{node.function_name}: forward needs to return a Value, a Tensor, an array or a "
+            f"number; got {type(x).__name__}"
+        )
+    kinds = [isinstance(a, Value) for a in args if isinstance(a, DIFFERENTIABLE)]
+    return as_node(x, all(kinds) and bool(kinds) and not isinstance(x, np.ndarray))
 
 
 def counted(node: Node, given: Any) -> tuple[Any, ...]:

@@ -5,7 +5,7 @@ Every function takes dtype, device ("cpu") and requires_grad as PyTorch's do.
 """
 
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -94,7 +94,7 @@ def kinds_in(data: Iterable[Any], where: str) -> dict[Any, None]:
     if any(nested) and not all(nested):
         raise TypeError(f"{where}: nested lists need equal depth; got numbers beside lists")
     for kind in kinds:
-        same = (x for x in data if type(x) is kind)
+        same: Iterator[Any] = (x for x in data if type(x) is kind)
         if issubclass(kind, (list, tuple)):
             for x in same:
                 found |= kinds_in(x, where)
@@ -502,7 +502,7 @@ def make_subclass(cls: Any, data: Tensor, require_grad: bool = False) -> Any:
     return data.detach().as_subclass(cls).requires_grad_(require_grad)
 
 
-Tensor._construct = classmethod(construct)  # type: ignore[attr-defined]
+Tensor._construct = classmethod(construct)
 Tensor._make_subclass = staticmethod(make_subclass)  # type: ignore[attr-defined]
 
 

@@ -4,8 +4,9 @@ import warnings
 from typing import Any, NamedTuple
 
 from engine import graph
+from engine.graph import edge_key
 from engine.habits import Value
-from engine.nodes import attach, needs_grad, shape_of, value, zero
+from engine.nodes import attach, edge_of, needs_grad, shape_of, value, zero
 
 
 class GradientEdge(NamedTuple):
@@ -101,7 +102,30 @@ def backward(
         )
     given = grad_tensors if grad_tensors is not None else grad_variables
     outputs, starts = seeds(tensors, given, "backward")
-    graph.backward(outputs, starts, retain_graph, create_graph, inputs)
+    accumulated(outputs, starts, retain_graph, create_graph, inputs)
+
+
+def accumulated(
+    roots: list[Any], gradients: list[Any], retain: bool | None, create: bool, inputs: Any
+) -> None:
+    """Add the derivatives of the roots to `.grad` of their leaves, or of the inputs given."""
+    walk = graph.walked(roots, gradients, inputs, retain, create)
+    arrived = walk.arrived
+    if inputs is not None:
+        keys = [(x, edge_key(edge_of(x))) for x in inputs]
+        arrived = [(x, walk.captured[key]) for x, key in keys if key in walk.captured]
+    graph.accumulate(arrived, create)
+
+
+def general(v: Any, gradient: float, retain_graph: bool | None, inputs: Any) -> None:
+    """`Value.backward` where the scalar walk does not do: user code, a Tensor, `inputs`."""
+    inputs = None if inputs is None else as_tuple(inputs)
+    accumulated([v], [gradient], retain_graph, False, inputs)
+
+
+def joined(g: Any) -> Any:
+    """A derivative by a Value as a Value; a Tensor, or None, as it is."""
+    return Value(g, requires_grad=False) if type(g) is float else g
 
 
 def grad(
@@ -130,10 +154,11 @@ def grad(
                 "requires_grad=True"
             )
     outputs, starts = seeds(outputs, grad_outputs, "grad", bool(allow_unused or materialize_grads))
-    found = graph.gradients_of(outputs, starts, retain_graph, create_graph, inputs)
+    walk = graph.walked(outputs, starts, inputs, retain_graph, create_graph)
+    found = [walk.captured.get(edge_key(edge_of(x))) for x in inputs]
     return tuple(
         answer(i, x, g, materialize_grads, allow_unused)
-        for i, (x, g) in enumerate(zip(inputs, found, strict=True))
+        for i, (x, g) in enumerate(zip(inputs, map(joined, found), strict=True))
     )
 
 

@@ -8,6 +8,7 @@ same names are the C library's own functions (`engine_fast/elementary.pxd`).
 """
 
 import math
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -63,61 +64,43 @@ erf = function("erf")
 fabs = function("fabs")
 
 
-def divide(a: Any, b: Any) -> Any:
-    """a / b."""
-    if type(a) is float and type(b) is float:
-        try:
-            return a / b
-        except ZeroDivisionError:
-            return nan if a == 0.0 or a != a else a * math.copysign(inf, b)
-    return elsewhere("divide", a, b)
+def function_of_two(name: str, of_floats: Callable[[float, float], Any]) -> Any:
+    """The function of two operands called `name`."""
+
+    def f(a, b):  # type: ignore[no-untyped-def]
+        if type(a) is float and type(b) is float:
+            return of_floats(a, b)
+        return elsewhere(name, a, b)
+
+    return f
 
 
-def power(a: Any, b: Any) -> Any:
+def quotient(a: float, b: float) -> float:
+    try:
+        return a / b
+    except ZeroDivisionError:
+        return nan if a == 0.0 or a != a else a * math.copysign(inf, b)
+
+
+def raised(a: float, b: float) -> float:
     """a ** b; nan for a negative base with a fractional exponent."""
-    if type(a) is float and type(b) is float:
-        try:
-            return math.pow(a, b)
-        except OverflowError:
-            return -inf if a < 0.0 and b % 2.0 == 1.0 else inf
-        except ValueError:
-            return nan if a else math.copysign(inf, a) if b % 2.0 == 1.0 else inf
-    return elsewhere("power", a, b)
+    try:
+        return math.pow(a, b)
+    except OverflowError:
+        return -inf if a < 0.0 and b % 2.0 == 1.0 else inf
+    except ValueError:
+        return nan if a else math.copysign(inf, a) if b % 2.0 == 1.0 else inf
 
 
-def atan2(a: Any, b: Any) -> Any:
-    """The angle of the point (b, a), in radians, from -pi to pi."""
-    if type(a) is float and type(b) is float:
-        return math.atan2(a, b)
-    return elsewhere("atan2", a, b)
-
-
-def maximum(a: Any, b: Any) -> Any:
-    """The larger of two; nan if either is."""
-    if type(a) is float and type(b) is float:
-        return a if a > b or a != a else b
-    return elsewhere("maximum", a, b)
-
-
-def minimum(a: Any, b: Any) -> Any:
-    """The smaller of two; nan if either is."""
-    if type(a) is float and type(b) is float:
-        return a if a < b or a != a else b
-    return elsewhere("minimum", a, b)
-
-
-def less(a: Any, b: Any) -> Any:
-    """Whether a < b: a condition for `where`; false for nan."""
-    if type(a) is float and type(b) is float:
-        return a < b
-    return elsewhere("less", a, b)
-
-
-def equal(a: Any, b: Any) -> Any:
-    """Whether a == b: a condition for `where`; false for nan."""
-    if type(a) is float and type(b) is float:
-        return a == b
-    return elsewhere("equal", a, b)
+divide = function_of_two("divide", quotient)
+power = function_of_two("power", raised)
+atan2 = function_of_two("atan2", math.atan2)
+# nan if either is.
+maximum = function_of_two("maximum", lambda a, b: a if a > b or a != a else b)
+minimum = function_of_two("minimum", lambda a, b: a if a < b or a != a else b)
+# Conditions for `where`; false for nan.
+less = function_of_two("less", operator.lt)
+equal = function_of_two("equal", operator.eq)
 
 
 def where(condition: Any, a: Any, b: Any) -> Any:

@@ -61,9 +61,7 @@ class Inputs:
         self.places = (argnums,) if isinstance(argnums, int) else tuple(argnums)
         for i in self.places:
             if not -len(args) <= i < len(args):
-                raise RuntimeError(
-                    f"func: got argnum={i}, but only {len(args)} positional inputs"
-                )
+                raise RuntimeError(f"func: got argnum={i}, but only {len(args)} positional inputs")
         self.chosen = [args[i] for i in self.places]
         self.inputs = [fresh(x) for x in leaves_of(self.chosen)]
         self.given = args
@@ -145,7 +143,7 @@ def grad_and_value(
 
 
 def check_scalar(x: Any) -> None:
-    if not isinstance(x, DIFFERENTIABLE) or getattr(x, "ndim", 0):
+    if not isinstance(x, DIFFERENTIABLE) or getattr(x, "ndim", 0) > 0:
         shape = f" of shape {tuple(x.shape)}" if hasattr(x, "shape") else ""
         raise RuntimeError(
             "grad: Expected the given func to return a scalar tensor, of no dimensions; got "

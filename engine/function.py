@@ -5,12 +5,9 @@ results of the node `ctx`; the walk calls `backward` with one gradient per outpu
 one per input. Inputs and outputs may be Values or Tensors.
 """
 
-import warnings
 from collections.abc import Callable
 from functools import wraps
 from typing import Any
-
-import numpy as np
 
 from engine import arguments, checks
 from engine.nodes import (
@@ -20,7 +17,6 @@ from engine.nodes import (
     Saved,
     TensorBase,
     Value,
-    as_node,
     attach,
     edge_of,
     is_floating,
@@ -29,7 +25,6 @@ from engine.nodes import (
     position,
     shape_of,
     state,
-    value,
     zero,
 )
 from engine.quiet import quiet
@@ -74,17 +69,7 @@ class FunctionNode(Node):
 
     def save_for_backward(self, *tensors: Any) -> None:
         """Keep Values or Tensors (or None) for backward; once, with all of them."""
-        if self._to_save is not None:
-            raise RuntimeError(
-                f"{self.function_name}: save_for_backward may be called once, with all tensors; "
-                "called again it would replace what was saved"
-            )
-        for x in tensors:
-            if x is not None and not isinstance(x, DIFFERENTIABLE):
-                raise TypeError(
-                    f"{self.function_name}: save_for_backward takes Values, Tensors or None; got "
-                    f"{type(x).__name__}; keep anything else as an attribute: ctx.name = ..."
-                )
+        checks.saveable(self, tensors, again=self._to_save is not None)
         self._to_save = tensors
 
     @property
@@ -96,11 +81,7 @@ class FunctionNode(Node):
 
     def mark_dirty(self, *tensors: Any) -> None:
         """Say which input Tensors forward changed in place; they must be returned too."""
-        if any(isinstance(x, Value) for x in tensors):
-            raise TypeError(
-                f"{self.function_name}: mark_dirty takes Tensors; a Value is a node of the graph "
-                "and cannot be changed in it: return a new Value"
-            )
+        checks.changeable(self, tensors)
         self._dirty = tensors
 
     def mark_non_differentiable(self, *tensors: Any) -> None:
@@ -131,7 +112,7 @@ class FunctionNode(Node):
         """Make what forward returned results of this node, where it is recorded."""
         outputs = output if isinstance(output, tuple) else (output,)
         if not any(isinstance(x, DIFFERENTIABLE) for x in outputs):
-            outputs = tuple(self.joined(x, args) for x in outputs)
+            outputs = tuple(checks.joined(self, x, args) for x in outputs)
         if recorded:
             self._edges = tuple(map(edge_of, args))
         for x in self._dirty:
@@ -145,16 +126,6 @@ class FunctionNode(Node):
             observer(results, self, args)
         self._dirty = self._constant = ()
         return results if isinstance(output, tuple) else results[0]
-
-    def joined(self, x: Any, args: tuple[Any, ...]) -> Any:
-        """A number or an array that forward returned, as a Value or a Tensor."""
-        if not value.is_number(x) and not isinstance(x, np.ndarray):
-            raise TypeError(
-                f"{self.function_name}: forward needs to return a Value, a Tensor, an array or a "
-                f"number; got {type(x).__name__}"
-            )
-        kinds = [isinstance(a, Value) for a in args if isinstance(a, DIFFERENTIABLE)]
-        return as_node(x, all(kinds) and bool(kinds) and not isinstance(x, np.ndarray))
 
     def result(self, i: int, x: Any, args: tuple[Any, ...], recorded: bool) -> Any:
         """Output i, with its place in the graph."""
@@ -209,33 +180,16 @@ class Function:
     _node_class: Any = None
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
-        if args or kwargs:
-            raise TypeError(
-                f"{cls.__name__}(...): a Function is not called itself; write "
-                f"{cls.__name__}.apply(...), and hand {cls.__name__}.apply to what takes a function"
-            )
-        warnings.warn(
-            f"{cls} should not be instantiated. Methods on autograd functions are all static, so "
-            "you should invoke them on the class itself. Instantiating an autograd function will "
-            "raise an error in a future version of PyTorch.",
-            DeprecationWarning,
-            stacklevel=2,
-        )
+        arguments.refuse_call(cls, args or kwargs)
         return super().__new__(cls)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        raise RuntimeError(
-            "Legacy autograd function with non-static forward method is deprecated. Please use "
-            "new-style autograd function with static forward method: "
-            f"make forward and backward static and call {type(self).__name__}.apply(...)"
-        )
+        raise RuntimeError(arguments.LEGACY.format(type(self).__name__))
 
     @staticmethod
     def forward(ctx: Any, *args: Any, **kwargs: Any) -> Any:
         """Compute the outputs."""
-        raise NotImplementedError(
-            "You must implement the forward function for custom autograd.Function."
-        )
+        raise NotImplementedError(arguments.NO_FORWARD)
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> Any:
@@ -245,10 +199,7 @@ class Function:
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
         """The gradients of the inputs, given those of the outputs."""
-        raise NotImplementedError(
-            "You must implement either the backward or vjp method for your custom "
-            "autograd.Function to use it with backward mode AD."
-        )
+        raise NotImplementedError(arguments.NO_BACKWARD)
 
     vjp = backward
 
@@ -257,10 +208,7 @@ class Function:
         """backward, or vjp, which is another name for it."""
         named = cls.vjp is not Function.vjp
         if named and cls.backward is not Function.backward:
-            raise RuntimeError(
-                f"Implementing both 'backward' and 'vjp' for a custom Function is not allowed; "
-                f"{cls.__name__} needs one of them"
-            )
+            raise RuntimeError(arguments.BOTH.format(cls.__name__))
         return cls.vjp if named else cls.backward
 
     @classmethod
@@ -282,11 +230,15 @@ class Function:
         ctx = cls.node()
         ctx.needs_input_grad = tuple(map(needs_grad, args))
         recorded = state.grad_enabled and True in ctx.needs_input_grad
-        before = modes.set_grad(False)
+        before, seen = modes.set_grad(False), state.observers
+        if seen:
+            modes.set_observers(tuple(o for o in seen if getattr(o, "inside_forward", False)))
         try:
             with quiet():
                 output = cls.run(ctx, args)
         finally:
+            if seen:
+                modes.set_observers(seen)
             modes.set_grad(before)
         return ctx.finish(args, output, recorded)
 

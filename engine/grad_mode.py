@@ -5,13 +5,14 @@ import inspect
 import types
 import warnings
 from collections.abc import Callable, Generator
-from typing import Any
+from typing import Any, TypeVar
 
 from engine import builds
 
 modes = builds.module("modes")
 set_grad = modes.set_grad
 is_grad_enabled = modes.is_grad_enabled
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 class GradMode:
@@ -22,19 +23,20 @@ class GradMode:
     """
 
     mode = True
+    before: list[bool]
 
-    def __new__(cls, function=None):
+    def __new__(cls, function: Any = None) -> Any:
         self = object.__new__(cls)
         self.before = []
         return self if function is None else self(function)
 
-    def __enter__(self):
+    def __enter__(self) -> None:
         self.before.append(set_grad(self.mode))
 
-    def __exit__(self, *error):
+    def __exit__(self, *error: object) -> None:
         set_grad(self.before.pop())
 
-    def __call__(self, function):
+    def __call__(self, function: F) -> F:
         if inspect.isclass(function):
             warnings.warn(
                 f"{type(self).__name__}: decorating a class is deprecated; decorate its methods",
@@ -62,23 +64,23 @@ class set_grad_enabled(GradMode):
     """Switch gradients on or off at once: as a plain call for good, as a block until its end,
     as a decorator for the calls of the function."""
 
-    def __new__(cls, mode):
+    def __new__(cls, mode: bool) -> Any:
         self = GradMode.__new__(cls)
         self.mode = bool(mode)
         self.before.append(set_grad(self.mode))
         return self
 
-    def __enter__(self):
+    def __enter__(self) -> None:
         pass
 
-    def __call__(self, function):
+    def __call__(self, function: F) -> F:
         set_grad(self.before.pop())
         return GradMode.__call__(self, function)
 
 
-def decorate_function(function, mode):
+def decorate_function(function: Any, mode: bool) -> Any:
     @functools.wraps(function, updated=())
-    def in_mode(*args, **kwargs):
+    def in_mode(*args: Any, **kwargs: Any) -> Any:
         before = set_grad(mode)
         try:
             return function(*args, **kwargs)
@@ -88,24 +90,24 @@ def decorate_function(function, mode):
     return in_mode
 
 
-def decorate_generator(function, mode):
+def decorate_generator(function: Any, mode: bool) -> Any:
     @functools.wraps(function)
-    def in_mode(*args, **kwargs):
+    def in_mode(*args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:
         return (yield from stepwise(function(*args, **kwargs), mode))
 
     return in_mode
 
 
-def decorate_coroutine(function, mode):
+def decorate_coroutine(function: Any, mode: bool) -> Any:
     @functools.wraps(function)
     @types.coroutine
-    def in_mode(*args, **kwargs):
+    def in_mode(*args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:
         return (yield from stepwise(function(*args, **kwargs), mode))
 
     return in_mode
 
 
-def stepwise(body, mode):
+def stepwise(body: Any, mode: bool) -> Generator[Any, Any, Any]:
     """Drive a generator or coroutine, in `mode` while its body runs and not in between."""
     step, argument = body.send, None
     while True:

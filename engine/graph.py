@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from engine import depth, habits, hooks
+from engine import by_hand, depth, hooks
 from engine.checks import fit
 from engine.nodes import Node, TensorBase, Value, edge_of, modes, value
 from engine.quiet import quiet
@@ -98,7 +98,11 @@ class Walk:
     def add(self, edge: Edge, g: Any) -> None:
         """Add g to what has arrived at the edge, where that leads to something asked for."""
         node, i = edge
-        if self.wanted is not None and id(node) not in self.needed and edge_key(edge) not in self.wanted:
+        if (
+            self.wanted is not None
+            and id(node) not in self.needed
+            and edge_key(edge) not in self.wanted
+        ):
             return
         arrived = self.flight.setdefault(id(node), {})
         if i in arrived:
@@ -193,7 +197,7 @@ def value_contributions(v: Any, g: Any, create_graph: bool) -> list[tuple[Edge, 
     if create_graph:
         return contributions(v, g)
     if extra is not None and extra.push is not None:
-        return habits.pushed(v, g)
+        return by_hand.pushed(v, g)
     pairs = [(v._a, v._slope_a), (v._b, v._slope_b), *(extra.more if extra else ())]
     return [((p, 0), value.contribution(v, g, slope)) for p, slope in pairs if p is not None]
 
@@ -215,60 +219,19 @@ def accumulate(arrived: list[tuple[Any, Any]], create_graph: bool) -> None:
             x._hooks.on_accumulated(x)
 
 
-def backward(
-    roots: Sequence[Any],
-    gradients: Sequence[Any],
-    retain_graph: bool | None = None,
-    create_graph: bool = False,
-    inputs: Sequence[Any] | None = None,
-) -> None:
-    """Add the derivatives of the roots to `.grad` of their leaves, or of the inputs given."""
-    walk = walked(roots, gradients, retain_graph, create_graph, inputs)
-    arrived = walk.arrived
-    if inputs is not None:
-        keys = [(x, edge_key(edge_of(x))) for x in inputs]
-        arrived = [(x, walk.captured[key]) for x, key in keys if key in walk.captured]
-    accumulate(arrived, create_graph)
-
-
-def gradients_of(
-    roots: Sequence[Any],
-    gradients: Sequence[Any],
-    retain_graph: bool | None,
-    create_graph: bool,
-    inputs: Sequence[Any],
-) -> list[Any]:
-    """The derivatives of the roots by the inputs, None where there is none; no `.grad` changes."""
-    walk = walked(roots, gradients, retain_graph, create_graph, inputs)
-    found = [walk.captured.get(edge_key(edge_of(x))) for x in inputs]
-    return [Value(g, requires_grad=False) if type(g) is float else g for g in found]
-
-
 def kind_of_walk() -> Any:
     """Walk, or what an observer of this thread (anomaly detection) has in its place."""
     return next((o.walk for o in modes.of_threads().observers if hasattr(o, "walk")), Walk)
 
 
 def walked(
-    roots: Sequence[Any],
-    gradients: Sequence[Any],
-    retain_graph: bool | None,
-    create_graph: bool,
-    inputs: Sequence[Any] | None,
+    roots: Sequence[Any], gradients: Sequence[Any], inputs: Any, retain: bool | None, create: bool
 ) -> Walk:
     """A walk from the roots with these gradients, done."""
     starts = [edge_of(x) for x in roots]
     ends = None if inputs is None else [edge_of(x) for x in inputs]
-    retain = create_graph if retain_graph is None else retain_graph
-    walk = kind_of_walk()(starts, ends, retain, create_graph)
+    walk = kind_of_walk()(starts, ends, create if retain is None else retain, create)
     for start, g in zip(starts, gradients, strict=True):
-        walk.add(start, g.data if isinstance(g, Value) and not create_graph else g)
+        walk.add(start, g.data if isinstance(g, Value) and not create else g)
     depth.run(walk.run)
     return walk
-
-
-def general(v: Any, gradient: float, retain_graph: bool | None, inputs: Any) -> None:
-    """`Value.backward` where the scalar walk does not do: user code, a Tensor, `inputs`."""
-    if inputs is not None:
-        inputs = list(inputs) if isinstance(inputs, (list, tuple)) else [inputs]
-    backward([v], [gradient], retain_graph, False, inputs)

@@ -26,15 +26,6 @@ class TensorBase:
         "_requires_grad",
         "_view",
     )
-    _array: Any
-    _base: Any
-    _counter: Any
-    _grad: Any
-    _grad_fn: Any
-    _hooks: Any
-    _output_nr: int
-    _requires_grad: bool
-    _view: Any
     constant: ClassVar[Any]
     zeros: ClassVar[Any]
 

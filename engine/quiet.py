@@ -6,7 +6,9 @@ from typing import Any
 import numpy as np
 
 try:  # what np.errstate is made of; asking for it anew takes a microsecond each time
-    from numpy._core._ufunc_config import _extobj_contextvar as _setting
+    from numpy._core._ufunc_config import (  # type: ignore[attr-defined]
+        _extobj_contextvar as _setting,
+    )
     from numpy._core.umath import _make_extobj
 
     _IGNORE: Any = _make_extobj(all="ignore")

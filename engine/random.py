@@ -164,7 +164,8 @@ def randint(
             "randint: needs randint(high, size) or randint(low, high, size), with size a tuple"
         )
     shape = shape_of((), size, "randint")
-    whole_numbers = integers(*(0, *ends)[-2:], shape, generator, "randint")
+    low, high = (0, *ends)[-2:]
+    whole_numbers = integers(low, high, shape, generator, "randint")
     return made(whole_numbers.astype(dtypes.to_numpy(dtype) or np.int64), requires_grad)
 
 

@@ -36,9 +36,6 @@ class Rule:
     of `engine.elementary` and other rules.
     """
 
-    needs: list[frozenset[int]]  # set, with the class of nodes, when first used on Tensors
-    node_class: Any
-
     def __init__(self, function: Callable[..., Any], selection: bool = False):
         self.name = self.__name__ = function.__name__
         self.__doc__ = function.__doc__
@@ -80,7 +77,9 @@ class Rule:
             if hasattr(x, "_apply_rule"):
                 return x._apply_rule(self, operands)
         if self.operands[-1] == "k" and isinstance(operands[-1], Value):
-            raise TypeError(f"{self.name}: its option {operands[-1]!r} must be a number, not a Value")
+            raise TypeError(
+                f"{self.name}: its option {operands[-1]!r} must be a number, not a Value"
+            )
         numbers = [value.as_number(x, self.name) for x in operands]
         y = float(self.value(*numbers))
         if any(isinstance(x, Value) for x in operands):
@@ -118,7 +117,7 @@ def contributions(v: Any, g: Any) -> list[tuple[Any, Any]]:
     """What v with gradient g hands to its parents, differentiably: its rule's slopes are called
     again, on Values. Pairs of an edge and a Value."""
     op = value.op_of(v)
-    if op not in RULES or v._extra != op and v._extra.push is not None:
+    if op not in RULES or (v._extra != op and v._extra.push is not None):
         raise RuntimeError(
             f"create_graph: the node {op!r} was made by hand, with slopes that are numbers or a "
             "_backward of its own; use operations of engine or a Function for second derivatives"

@@ -51,8 +51,13 @@ def deepcopied_array(array: Any, memo: dict[int, Any]) -> Any:
     whole = owner(array)
     if whole is array or not (whole.flags.c_contiguous or whole.flags.f_contiguous):
         return copy.deepcopy(array, memo)
+    return seen_in(copy.deepcopy(whole, memo), whole, array)
+
+
+def seen_in(other: Any, whole: Any, array: Any) -> Any:
+    """The part of `other` that `array` is of `whole`, an array without gaps of the same layout."""
     start = array.__array_interface__["data"][0] - whole.__array_interface__["data"][0]
-    flat = copy.deepcopy(whole, memo).ravel(order="K")
+    flat = other.ravel(order="K")
     return np.ndarray(array.shape, array.dtype, flat, start, array.strides)
 
 
@@ -149,7 +154,9 @@ def saved_value(v: Any) -> tuple[Any, ...]:
     return kind, v.data, v.grad if v._has_grad else None, v.requires_grad, attributes
 
 
-def rebuild_value(kind: Any, data: float, grad: float | None, requires_grad: bool, names: Any) -> Any:
+def rebuild_value(
+    kind: Any, data: float, grad: float | None, requires_grad: bool, names: Any
+) -> Any:
     """The Value that `saved_value` describes, in the build that runs."""
     kind = kind or Value
     v = kind.__new__(kind)

@@ -9,6 +9,7 @@ import operator as operator_module
 import sys
 import warnings
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -59,7 +60,7 @@ class StandIn:
 MISSING = StandIn(frozenset())
 
 
-def needs(rule: Rule) -> list[frozenset[int]]:
+def needs(rule: Any) -> list[frozenset[int]]:
     """For each slope of the rule, the places of the operands (and, last, of the result) that it
     is made of: none for add, the other operand for mul, the result for exp."""
     if not hasattr(rule, "needs"):
@@ -100,7 +101,7 @@ def times(g: Any, slope: Any, selection: bool) -> Any:
     """g * slope; a selection passes nothing where its slope is 0, not even inf or nan."""
     if type(slope) is float:
         return g if slope == 1.0 else g * slope
-    if isinstance(slope, TensorBase):
+    if isinstance(slope, Tensor):
         return (slope == 0.0).where_else(0.0, g * slope) if selection else g * slope
     c = g._array * slope
     if selection and not np.isfinite(c.sum()):
@@ -126,13 +127,27 @@ def apply_rule(rule: Rule, operands: tuple[Any, ...]) -> "Tensor":
     tensors = as_operands(operands)
     arrays = as_arrays(rule, tensors)
     compute = FORWARD.get(rule.name, rule.value)
-    with quiet():
-        out = make(np.asarray(compute(*arrays)))
+    try:
+        with quiet():
+            out = make(np.asarray(compute(*arrays)))
+    except ValueError:
+        raise RuntimeError(unequal_shapes(rule.name, arrays)) from None
     if state.grad_enabled and any(needs_grad(x) for x in tensors):
         record(rule, tensors, arrays, out)
     for observer in state.observers:
         observer(out, rule.name, tensors)
     return out
+
+
+def unequal_shapes(name: str, arrays: list[Any]) -> str:
+    """The error for operands whose shapes do not broadcast."""
+    a, b = (np.shape(x) for x in arrays)
+    at = next(i for i in range(1, len(a) + 1) if a[-i] != b[-i] and 1 not in (a[-i], b[-i]))
+    place = max(len(a), len(b)) - at
+    return (
+        f"{name}: The size of tensor a ({a[-at]}) must match the size of tensor b ({b[-at]}) at "
+        f"non-singleton dimension {place}; got shapes {a} and {b}"
+    )
 
 
 def as_operands(operands: tuple[Any, ...]) -> Sequence[Any]:
@@ -186,7 +201,7 @@ def record(rule: Rule, operands: Sequence[Any], arrays: list[Any], out: "Tensor"
 OVERLOAD = {"pow": "PowBackward1", "pow_number": "PowBackward0", "maximum": "MaximumBackward0"}
 
 
-def node_class(rule: Rule) -> Any:
+def node_class(rule: Any) -> Any:
     """The class of the rule's nodes."""
     if not hasattr(rule, "node_class"):
         words = "".join(word.capitalize() for word in rule.name.split("_"))
@@ -266,6 +281,15 @@ class Tensor(TensorBase):
 
     __slots__ = ()
     __module__ = "engine"
+    _array: Any
+    _base: Any
+    _counter: Any
+    _grad: Any
+    _grad_fn: Any
+    _hooks: Any
+    _output_nr: int
+    _requires_grad: bool
+    _view: Any
     __getitem__: Any  # operators that the modules of `ops` add
     __setitem__: Any
     __matmul__: Any
@@ -348,8 +372,8 @@ class Tensor(TensorBase):
     @property
     def grad(self) -> "Tensor | None":
         """The derivative by this tensor: None before any backward."""
-        inner = self._requires_grad and not self.is_leaf
-        if inner and self._grad is None and not self.retains_grad:
+        missing = self._grad is None and self._requires_grad
+        if missing and not self.is_leaf and not self.retains_grad:
             warnings.warn(
                 "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its "
                 ".grad attribute won't be populated during autograd.backward(). If you indeed want "
@@ -504,7 +528,8 @@ class Tensor(TensorBase):
         or no_grad."""
         if self.requires_grad and state.grad_enabled and not force:
             raise RuntimeError(
-                "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
+                "Can't call numpy() on Tensor that requires grad. "
+                "Use tensor.detach().numpy() instead."
             )
         return self._array
 
@@ -534,8 +559,8 @@ class Tensor(TensorBase):
     __rpow__ = operator("pow", True)
 
     def __pow__(self, other: Any) -> Any:
-        number = value.is_number(other)
-        return power_by_number(self, other) if number else power(self, other)
+        rule = RULES["pow_number" if value.is_number(other) else "pow"]
+        return apply_rule(rule, (self, checked_operand(other)))
 
     def __neg__(self) -> "Tensor":
         return apply_rule(RULES["neg"], (self,))
@@ -719,9 +744,13 @@ class ViewOperation(Operation):
     @classmethod
     def apply(cls, *args: Any) -> Any:
         source, *rest = args
+
+        def part(i: int, t: Any) -> Any:
+            return cls.apply(t, *rest)[i]
+
         out = super().apply(*args)
         for i, view in enumerate(out) if isinstance(out, tuple) else ():
-            views.link(view, source, lambda t, i=i: cls.apply(t, *rest)[i], views.MULTI)
+            views.link(view, source, partial(part, i), views.MULTI)
         if not isinstance(out, tuple):
             views.link(out, source, lambda t: cls.apply(t, *rest))
         return out
@@ -751,12 +780,6 @@ def add_rule_methods(rule: Rule) -> None:
 for _rule in RULES.values():
     add_rule_methods(_rule)
 on_rule.append(add_rule_methods)
-
-
-power, power_by_number = (
-    lambda a, b, rule=RULES[name]: apply_rule(rule, (a, checked_operand(b)))
-    for name in ("pow", "pow_number")
-)
 
 
 def of_tensors(name: str, operands: tuple[Any, ...]) -> Any:

@@ -15,6 +15,7 @@ import threading
 import warnings
 from numbers import Real
 from operator import eq, ge, gt, le, lt
+from types import SimpleNamespace
 
 import numpy as np
 
@@ -24,11 +25,8 @@ from engine import interpreter, modes, rules, special
 selections = set()
 
 
-class Links:
-    """What stands to the right of this file and is reached from here: see `connect`."""
-
-
-links = Links()
+# What stands to the right of this file and is reached from here.
+links = SimpleNamespace()
 
 
 def connect(**functions):
@@ -37,7 +35,7 @@ def connect(**functions):
     general(v, gradient, retain_graph, inputs): the backward that the scalar walk leaves.
     lookup(v, name): attributes that the class does not have. by_hand(v, parents, slopes): nodes
     that programs make themselves. saved(v), restore: pickles. ufunc(...): NumPy's functions.
-    elementary(name, operands): those of `elementary`.
+    elementary(name, operands): those of `elementary`. describe(x): x and the cure, for an error.
     """
     links.__dict__.update(functions)
 
@@ -74,23 +72,12 @@ def as_float(x, where):
         return x
     if isinstance(x, Real) or (isinstance(x, np.ndarray) and x.shape == ()):
         return float(x)
-    raise TypeError(f"{where} needs a number; got {describe(x)}")
+    raise TypeError(f"{where} needs a number; got {links.describe(x)}")
 
 
 def as_number(x, where):
     """The number that x is, or that the Value x holds."""
     return x._data if isinstance(x, Value) else as_float(x, where)
-
-
-def describe(x):
-    """x and the likely cure, for an error."""
-    if isinstance(x, Value):
-        return "a Value; use the Value itself, or its number, v.data"
-    if isinstance(x, str):
-        return f"the text {x!r}; use float({x!r}) if it spells a number"
-    if isinstance(x, (list, tuple, np.ndarray)) or hasattr(x, "grad_fn"):
-        return f"{type(x).__name__}; for a batch of numbers use engine.tensor(...)"
-    return f"{x!r}, a {type(x).__name__}" if x is not None else "None"
 
 
 def node(y, a, slope_a, b, slope_b, op):

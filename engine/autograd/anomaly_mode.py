@@ -70,6 +70,8 @@ def noted(node: Any, name: str) -> Any:
 class Anomaly:
     """The observer: notes where nodes are made, and gives backward the walk that looks."""
 
+    inside_forward = True  # it sees what a Function's forward computes, too
+
     def __init__(self, check_nan: bool, check_forward: bool):
         self.check_nan = check_nan
         self.check_forward = check_forward

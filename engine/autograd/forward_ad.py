@@ -230,10 +230,11 @@ class Linear:
 
     def input(self, x: Any, t: Any) -> Any:
         """An operand to apply the operation to again: it requires grad if it has a tangent."""
-        if t is None and not needs_grad(x):
+        active = t is not None or needs_grad(x)
+        if position(x, tuple(self.results)) is not None:  # it will be changed in place again
+            return x.detach().clone().requires_grad_(active) * 1.0
+        if not active:
             return x
-        if position(x, tuple(self.results)) is not None:
-            return x.detach().clone().requires_grad_() * 1.0  # it will be changed in place again
         if needs_grad(x):
             return kept(x)
         return with_tangents(x.detach().requires_grad_(), x)

@@ -41,7 +41,7 @@ def as_found(x: Any, what: str, where: str) -> Found:
 
 
 def shape_of(x: Any) -> tuple[int, ...]:
-    return () if isinstance(x, Value) else x.shape  # type: ignore[no-any-return]
+    return () if isinstance(x, Value) else x.shape
 
 
 def filled(x: Any, number: float, requires_grad: bool = False) -> Any:
@@ -286,7 +286,7 @@ def joined(rows: list[Any], output: Tensor, x: Any) -> Tensor:
     shape = (*output.shape, *shape_of(x))
     if not rows:
         return zeros_like(output).reshape(shape)
-    return stack(rows).reshape(shape)  # type: ignore[no-any-return]
+    return stack(rows).reshape(shape)
 
 
 def hessian(

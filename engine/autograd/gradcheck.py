@@ -2,12 +2,13 @@
 
 import warnings
 from collections.abc import Callable, Sequence
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 
 from engine.autograd.causes import Mismatch, described
-from engine.autograd.jacobians import Point, numbers, of_floats, shape_of, size_of
+from engine.autograd.jacobians import Point, numbers, of_floats, shape_of, size_of, writeable
 from engine.differentiation import as_tuple, grad
 from engine.function import FunctionNode
 from engine.habits import Value
@@ -215,11 +216,13 @@ def check_inputs(inputs: tuple[Any, ...], wanted: list[int]) -> None:
             "gradcheck expects at least one input tensor to require gradient, but none of the "
             "them have requires_grad=True."
         )
-    for j in wanted:
-        x = inputs[j]
-        if not isinstance(x, Value):
-            check_precision(j, x)
-            check_overlap(j, x._array)
+    tensors = [(j, inputs[j]) for j in wanted if not isinstance(inputs[j], Value)]
+    for j, x in tensors:
+        check_precision(j, x)
+        check_overlap(j, x._array)
+    for (i, x), (j, y) in combinations(tensors, 2):
+        if x is not y and np.shares_memory(x._array, y._array):
+            raise RuntimeError(f"Inputs {i} and {j} share memory, and cannot be moved one by one")
 
 
 def check_precision(j: int, x: Any) -> None:
@@ -247,7 +250,7 @@ def check_overlap(j: int, array: Any) -> None:
     places = sum((np.arange(n) * s)[(...,) + (None,) * k] for k, (n, s) in enumerate(layout(array)))
     if np.unique(places).size < array.size:
         raise RuntimeError(f"The {j}th input has elements that overlap in memory. {cure}")
-    if not array.flags.writeable:
+    if writeable(array) is None:
         raise RuntimeError(f"The {j}th input is read-only, and cannot be perturbed: clone() it")
 
 

@@ -5,11 +5,14 @@ from functools import partial
 from typing import Any
 
 from engine.autograd.introspection import node_of
-from engine.differentiation import GradientEdge as GradientEdge
-from engine.differentiation import as_tuple
+from engine.autograd.saved_hooks import (
+    disable_saved_tensors_hooks as disable_saved_tensors_hooks,
+    save_on_cpu as save_on_cpu,
+    saved_tensors_hooks as saved_tensors_hooks,
+)
+from engine.differentiation import GradientEdge as GradientEdge, as_tuple
 from engine.graph import current_walk
-from engine.nodes import Node as Node
-from engine.nodes import needs_grad
+from engine.nodes import Node as Node, needs_grad
 from engine.tensors import Tensor
 
 

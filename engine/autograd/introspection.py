@@ -120,8 +120,8 @@ Node.next_functions = property(next_functions)  # type: ignore[attr-defined]
 Node.register_hook = hook_after  # type: ignore[attr-defined]
 Node.register_prehook = hook_before  # type: ignore[attr-defined]
 Node.__repr__ = representation  # type: ignore[method-assign, assignment]
-Node.__call__ = call
-FunctionNode.apply = FunctionNode.__call__ = call  # type: ignore[method-assign]
+Node.__call__ = call  # type: ignore[method-assign]
+FunctionNode.apply = FunctionNode.__call__ = call  # type: ignore[assignment, method-assign]
 
 
 @habits.attribute

@@ -14,6 +14,7 @@ from engine.differentiation import as_tuple, grad
 from engine.habits import Value
 from engine.nodes import DIFFERENTIABLE, is_floating
 from engine.quiet import quiet
+from engine.saving import owner, seen_in
 from engine.tensors import make
 
 Outputs = tuple[Any, ...]
@@ -60,9 +61,17 @@ def moved(x: Any, step: Any) -> Callable[[], None]:
         before, v = x.data, x
         x.data = before + float(step[0])
         return lambda: setattr(v, "data", before)
-    old = x._array.copy()
-    np.copyto(x._array, old + step.reshape(old.shape), casting="same_kind")
-    return lambda: np.copyto(x._array, old)
+    array, old = writeable(x._array), x._array.copy()
+    np.copyto(array, old + step.reshape(old.shape), casting="same_kind")
+    return lambda: np.copyto(array, old)
+
+
+def writeable(array: Any) -> Any:
+    """The same memory for writing; NumPy makes what expand gives read-only. None if all is."""
+    whole = owner(array)
+    if array.flags.writeable or not whole.flags.writeable:
+        return array if array.flags.writeable else None
+    return seen_in(whole, whole, array)
 
 
 class Point:
@@ -121,7 +130,6 @@ class Point:
         by_input = [np.array([c[k] for c in columns]) for k in range(len(self.wanted))]
         sizes = [size_of(self.inputs[j]) for j in self.wanted]
         return [a.reshape(len(columns), n).T for a, n in zip(by_input, sizes, strict=True)]
-
 
     def pushed_forward(self, j: int, direction: Any) -> list[Any]:
         """The tangent of each output, flat, for this tangent of input j."""

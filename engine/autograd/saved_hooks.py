@@ -7,7 +7,6 @@ Values are not packed, nor are numbers.
 from collections.abc import Callable
 from typing import Any
 
-from engine.autograd.forward_ad import same
 from engine.nodes import CUT, Error, Node, Saved, attach, edge_of, modes, shape_of, state
 from engine.tensors import RuleNode, Tensor
 
@@ -79,16 +78,20 @@ def without_observers(f: Hook, x: Any) -> Any:
 
 
 class Packer:
-    """The observer that packs what each node saves."""
+    """The observer that packs what each node saves; of several the innermost does."""
 
     def __init__(self, pack: Hook, unpack: Hook):
         self.pack, self.unpack = pack, unpack
 
     def __call__(self, out: Any, op: Any, operands: Any) -> None:
+        if self is not packers()[-1]:
+            return
         if not isinstance(op, str):
             op._saved = tuple(map(self.packed, op._saved or ()))
-        elif isinstance(out, Tensor) and isinstance(out._grad_fn, RuleNode):
-            out._grad_fn.saved = [self.packed(entry) for entry in out._grad_fn.saved]
+            return
+        node = (operands[0] if op == "in_place" else out).grad_fn
+        if isinstance(node, RuleNode):
+            node.saved = [self.packed(entry) for entry in node.saved]
 
     def packed(self, entry: Any) -> Any:
         """The entry packed, unless it is packed already or holds no tensor."""
@@ -96,10 +99,60 @@ class Packer:
         return Packed(entry, self.pack, self.unpack) if tensor else entry
 
 
-# Set by disable_saved_tensors_hooks: why no hooks may be set in this thread.
+def packers() -> list[Packer]:
+    """The packers of this thread, the innermost last."""
+    return [o for o in state.observers if isinstance(o, Packer)]
+
+
+class Observed:
+    """A `with` block under an observer."""
+
+    observer: Any
+
+    def __enter__(self) -> None:
+        modes.set_observers((*state.observers, self.observer))
+
+    def __exit__(self, *error: object) -> None:
+        modes.set_observers(tuple(o for o in state.observers if o is not self.observer))
+
+
+class saved_tensors_hooks(Observed):
+    """A `with` block in which what nodes keep for backward is packed.
+
+    pack_hook(tensor) gives what is kept instead, anything; unpack_hook(it) gives back a tensor of
+    the same numbers when backward needs it, inside the block or after. The version of a packed
+    tensor is not checked. Raises RuntimeError when pack_hook changes its tensor in place.
+    """
+
+    def __init__(self, pack_hook: Hook, unpack_hook: Hook):
+        self.observer = Packer(pack_hook, unpack_hook)
+
+    def __enter__(self) -> None:
+        for o in state.observers:
+            if isinstance(o, Refusal):
+                raise RuntimeError(o.message)
+        super().__enter__()
+
+
+class save_on_cpu(saved_tensors_hooks):
+    """Nothing: what backward needs is on the CPU already."""
+
+    def __init__(self, pin_memory: bool = False, device_type: str = "cuda"):
+        super().__init__(lambda x: x, lambda x: x)
+
+
 class Refusal:
+    """Stands among the observers where no hooks may be set."""
+
     def __init__(self, message: str):
         self.message = message
 
     def __call__(self, out: Any, op: Any, operands: Any) -> None:
-        """Nothing: it only stands among the observers."""
+        """Nothing is looked at."""
+
+
+class disable_saved_tensors_hooks(Observed):
+    """A `with` block in which setting hooks is a RuntimeError with this message."""
+
+    def __init__(self, error_message: str):
+        self.observer = Refusal(error_message)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -31,8 +30,11 @@ def load(path: str | Path) -> tuple[Tensor, Tensor]:
         raise ValueError(f"{path}: the name must end in .npz or .csv")
     try:
         samples, labels = readers[path.suffix.lower()](path)
-    except (ValueError, EOFError, zipfile.BadZipFile) as error:
-        raise ValueError(f"{path}: {str(error).splitlines()[0]}") from error
+    except Exception as error:  # a damaged file makes zipfile and NumPy raise nearly anything
+        if isinstance(error, OSError) and error.filename is not None:
+            raise
+        reason = (str(error) or type(error).__name__).splitlines()[0]
+        raise ValueError(f"{path}: {reason}") from error
     fault = _fault(samples, labels)
     if fault:
         raise ValueError(f"{path}: {fault}")
@@ -76,8 +78,8 @@ def _fault(samples: Any, labels: Any) -> str | None:
     for name, array in (("samples", samples), ("labels", labels)):
         if array.dtype.kind not in "biuf":
             return f"{name} must be numbers; got {array.dtype}"
-        if not np.isfinite(array).all():
-            return f"{name} must be finite; got inf or nan"
+        if not (np.abs(array) <= np.finfo(np.float32).max).all():
+            return f"{name} must be finite and fit float32; got inf, nan or more than 3.4e38"
     if samples.ndim < 2 or 0 in samples.shape or labels.shape != samples.shape[:1]:
         return (
             "needs samples of shape (n, ...) and labels of shape (n,); "

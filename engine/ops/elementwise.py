@@ -75,5 +75,13 @@ clip = clamp
 
 for _f in (pow, leaky_relu, elu, clamp_min, clamp_max, clamp, clamp_, add, sub):
     setattr(Tensor, _f.__name__, _f)
-Tensor.multiply, Tensor.divide, Tensor.true_divide = Tensor.mul, Tensor.div, Tensor.div
-Tensor.subtract, Tensor.negative, Tensor.absolute, Tensor.clip = sub, Tensor.neg, Tensor.abs, clamp
+for _name, _old in (
+    ("multiply", "mul"),
+    ("divide", "div"),
+    ("true_divide", "div"),
+    ("subtract", "sub"),
+    ("negative", "neg"),
+    ("absolute", "abs"),
+    ("clip", "clamp"),
+):
+    setattr(Tensor, _name, getattr(Tensor, _old))

@@ -1,4 +1,3 @@
 """Pictures of graphs: `draw` makes one, for a notebook, a file or a terminal."""
 
-from engine.visualize.drawing import Drawing as Drawing
-from engine.visualize.drawing import draw as draw
+from engine.visualize.drawing import Drawing as Drawing, draw as draw

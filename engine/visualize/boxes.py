@@ -7,7 +7,7 @@ from typing import Any
 
 from engine import habits
 from engine.graph import edges, topological
-from engine.nodes import DIFFERENTIABLE, Node, TensorBase, Value, edge_of, value
+from engine.nodes import DIFFERENTIABLE, Node, Saved, TensorBase, Value, edge_of, value
 from engine.registry import RULES
 
 # Tensors by (id of their node, output number): those that a picture can show the data of.
@@ -60,7 +60,7 @@ def boxes_of(root: Any, known: Known | None = None) -> list[Box]:
                 box.parents.append(place[id(x)])
             else:
                 box.parents.append(len(boxes))
-                boxes.append(Box(x, "constant", data=x))
+                boxes.append(box_of_constant(x))
             box.slopes.append(slope)
         place[id(node)] = len(boxes)
         boxes.append(box)
@@ -94,7 +94,7 @@ def is_rule(v: Any) -> bool:
 
 
 def operands_of(node: Any) -> list[tuple[Any, float | None]]:
-    """What a node was made of, in order: nodes, and numbers for constants, with slopes."""
+    """What a node was made of, in order, with slopes: nodes, and constants as what is known."""
     if isinstance(node, Value) and is_rule(node):
         rule = RULES[value.op_of(node)]
         names = rule.operands[:-1] if rule.operands[-1] == "k" else rule.operands
@@ -102,8 +102,9 @@ def operands_of(node: Any) -> list[tuple[Any, float | None]]:
         return [(number, None) if p is None else (p, number) for _, p, number in slots]
     if isinstance(node, Value) and not (node.is_leaf or from_function(node)):
         return list(habits.links(node))
-    found = [(edge[0], None) for edge in edges(node) if edge is not None]
-    return found + [(x, None) for x in constants(node)]
+    if hasattr(node, "rule"):
+        return [(e[0] if e else constant(node, i), None) for i, e in enumerate(node._edges)]
+    return [(e[0], None) for e in edges(node) if e is not None]
 
 
 def from_function(v: Any) -> bool:
@@ -111,10 +112,28 @@ def from_function(v: Any) -> bool:
     return isinstance(v._extra, value.Extra) and v._extra.ctx is not None
 
 
-def constants(node: Any) -> list[float]:
-    """The numbers that a rule on Tensors kept for its slopes."""
-    saved = getattr(node, "saved", None) if hasattr(node, "rule") else None
-    return [x for x in saved or () if isinstance(x, (int, float))]
+def constant(node: Any, i: int) -> Any:
+    """Operand i of a rule on Tensors, without a gradient: what the node kept of it, or None."""
+    kept = node.saved[i] if node.saved else None
+    if isinstance(kept, Saved):
+        return Constant(kept.saved)
+    return kept if isinstance(kept, (int, float)) else None
+
+
+class Constant:
+    """A Tensor that is an operand and has no gradient."""
+
+    def __init__(self, tensor: Any):
+        self.tensor = tensor
+
+
+def box_of_constant(x: Any) -> Box:
+    """The box of a number, of a Tensor, or of a constant of which nothing was kept."""
+    box = Box(x, "constant", data=x)
+    if isinstance(x, Constant):
+        fill(box, x.tensor)
+        box.grad = None
+    return box
 
 
 def box_of(node: Any, known: Known) -> Box:

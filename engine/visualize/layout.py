@@ -114,7 +114,9 @@ def barycentre(item: int, near: Near, place: list[float], unit: float = 1.0) -> 
     return sum(place[other] + shift * unit for other, shift in near[item]) / len(near[item])
 
 
-def heighten(columns: list[list[int]], left: Near, right: Near, heights: list[float]) -> list[float]:
+def heighten(
+    columns: list[list[int]], left: Near, right: Near, heights: list[float]
+) -> list[float]:
     """The middle of each item: near its neighbours', in the order of its column, apart."""
     y = [0.0] * len(heights)
     for column in columns:

@@ -40,14 +40,16 @@ def branch(
         children = [*enumerate(boxes[i].parents)]
         for place, p in reversed(children):
             last = place == len(children) - 1
-            waiting.append((p, below + ("└─ " if last else "├─ "), below + ("   " if last else "│  ")))
+            waiting.append(
+                (p, below + ("└─ " if last else "├─ "), below + ("   " if last else "│  "))
+            )
 
 
 def line(i: int, box: Box, reference: str) -> str:
     """One box in one line; a reference stands in the place of its numbers."""
     words = [text for _, text in lines(box)]
     if box.kind == "constant":
-        return words[0]
+        return "   ".join(words)
     return f"#{i}  " + "   ".join([words[0], reference] if reference else words)
 
 

@@ -35,6 +35,8 @@ def number(x: Any) -> str:
 
 def of_array(array: Any) -> str:
     """The numbers of an array of at most three, otherwise least, mean and greatest."""
+    if array.shape == ():
+        return f"{array.item():.4g}"
     if array.size <= 3:
         return f"[{', '.join(f'{x:.4g}' for x in array.ravel().tolist())}]"
     with np.errstate(all="ignore"):
@@ -57,8 +59,8 @@ def heading(box: Box) -> str:
 
 def lines(box: Box) -> list[tuple[str, str]]:
     """What stands in a box: pairs of a class ("head data grad none note") and a text."""
-    if box.kind == "constant":
-        return [("data", number(box.data))]
+    if box.kind == "constant" and box.shape is None:
+        return [("none", "a constant") if box.data is None else ("data", number(box.data))]
     shown = [("head", heading(box))] if heading(box) else []
     if box.shape is not None:
         shown.append(("note", f"{box.dtype} {box.shape}"))

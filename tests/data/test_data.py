@@ -1,13 +1,13 @@
 """The digits, the moons, and files of the user's own."""
 
 import hashlib
+import io
 import re
 from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import engine
 from engine import data
@@ -145,8 +145,9 @@ def test_a_csv_file_has_the_label_last_and_perhaps_a_heading(tmp_path, heading):
         ("1\n2\n", "needs at least two columns, the label last"),
         ("1,2\n1,x\n", "could not convert string 'x'"),
         ("1,2\n1,2,3\n", "number of columns changed from 2 to 3"),
-        ("1,nan\n", "labels must be finite; got inf or nan"),
-        ("inf,1\n", "samples must be finite; got inf or nan"),
+        ("1,nan\n", "labels must be finite and fit float32; got inf, nan or"),
+        ("inf,1\n", "samples must be finite and fit float32; got inf, nan or"),
+        ("1e39,1\n", "samples must be finite and fit float32"),
         ("1,0.5\n", "labels must be whole numbers from 0 to 999"),
         ("1,-1\n", "labels must be whole numbers from 0 to 999"),
         ("1,1000\n", "labels must be whole numbers from 0 to 999"),
@@ -189,6 +190,31 @@ def test_a_broken_archive_is_refused_in_one_line(tmp_path, content):
     with pytest.raises(ValueError, match=r"bad\.npz: ") as caught:
         data.load(path)
     assert "\n" not in str(caught.value)
+
+
+@settings(max_examples=150, deadline=None)
+@given(place=st.integers(0, 10_000), byte=st.integers(1, 255), cut=st.booleans())
+def test_a_damaged_archive_is_read_or_refused_in_one_line(tmp_path_factory, place, byte, cut):
+    file = io.BytesIO()
+    np.savez_compressed(file, x=np.arange(24.0).reshape(6, 4), y=np.arange(6))
+    content = bytearray(file.getvalue())
+    place %= len(content)
+    content[place] ^= byte
+    path = tmp_path_factory.getbasetemp() / "damaged.npz"
+    path.write_bytes(content[:place] if cut else content)
+    answer = loaded_or_refused(path)
+    if isinstance(answer, str):
+        assert "damaged.npz" in answer
+        assert "\n" not in answer
+    else:
+        assert len(answer[0]) == len(answer[1])
+
+
+def loaded_or_refused(path):
+    try:
+        return data.load(path)
+    except (ValueError, OSError) as error:
+        return str(error)
 
 
 def test_an_array_of_objects_is_never_unpickled(tmp_path):

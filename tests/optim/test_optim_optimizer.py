@@ -7,8 +7,7 @@ import pickle
 import re
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import engine
 from engine import nn, optim

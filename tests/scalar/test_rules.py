@@ -6,8 +6,7 @@ import sys
 
 import pytest
 from differences import derivative
-from hypothesis import HealthCheck, assume, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, assume, given, settings, strategies as st
 
 import engine
 from engine import Value

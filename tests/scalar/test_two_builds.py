@@ -4,8 +4,7 @@ import importlib
 import math
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from programs import programs
 
 from engine import builds, value

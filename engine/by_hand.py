@@ -1,0 +1,68 @@
+"""Nodes that programs make themselves, and backward passes by hand, as micrograd's lecture does."""
+
+from collections.abc import Callable
+from typing import Any
+
+from engine.habits import Value, attribute, links, value
+
+
+@attribute
+def _backward(v: Any) -> Callable[[], None]:
+    """What sends v.grad on to the parents' `.grad`, for a backward pass by hand."""
+
+    def push() -> None:
+        for parent, slope in links(v):
+            parent.grad += slope * v.grad
+
+    return push
+
+
+def by_hand(v: Any, parents: Any, slopes: Any) -> None:
+    """Give v the parents and, as numbers, the slopes that a program made itself.
+
+    slopes may be the operation's name instead: then the program sets `v._backward`.
+    """
+    named = isinstance(slopes, str)
+    if not named and len(slopes) != len(parents):
+        raise ValueError(f"Value: {len(parents)} parents need as many slopes; got {len(slopes)}")
+    if not all(isinstance(p, Value) for p in parents):
+        raise TypeError("Value: parents must be Values; got " + ", ".join(map(repr, parents)))
+    extra = value.Extra(slopes if named else "by_hand")
+    extra.push = False if named else None  # False: not given yet
+    given = [0.0] * len(parents) if named else slopes
+    numbers = [value.as_float(s, "Value: a slope") for s in given]
+    extra.more = [(p, s) for p, s in zip(parents, numbers, strict=True) if p.requires_grad]
+    value.adopt(v, extra)
+
+
+def pushed(v: Any, g: float) -> list[tuple[Any, float]]:
+    """What the user's own `_backward` adds to the parents' `.grad`, which speaks for it: they
+    start from 0.0 and are put back."""
+    extra = v._extra
+    if extra.push is False:
+        raise RuntimeError(
+            f"backward: the node {extra.op!r} was made with parents and no slopes; set its "
+            "_backward to the function that adds to its parents' .grad, or give slopes"
+        )
+    parents = [p for p in dict.fromkeys((v._a, v._b, *(p for p, _ in extra.more))) if p is not None]
+    before = [(x, x._grad, x._has_grad) for x in (v, *parents)]
+    try:
+        v.grad = g
+        for p in parents:
+            p.grad = 0.0
+        extra.push()
+        return [((p, 0), p._grad) for p in parents]
+    finally:
+        for x, grad, has_grad in before:
+            x._grad, x._has_grad = grad, has_grad
+
+
+def describe(x: Any) -> str:
+    """What came where a number is needed, and the likely cure, for an error."""
+    if isinstance(x, Value):
+        return "a Value; use the Value itself, or its number, v.data"
+    if isinstance(x, str):
+        return f"the text {x!r}; use float({x!r}) if it spells a number"
+    if isinstance(x, (list, tuple)) or hasattr(x, "ndim"):
+        return f"{type(x).__name__}; for a batch of numbers use engine.tensor(...)"
+    return f"{x!r}, a {type(x).__name__}" if x is not None else "None"

@@ -1,0 +1,3 @@
+"""Tools around training, under torch.utils' names."""
+
+from engine.utils import checkpoint as checkpoint

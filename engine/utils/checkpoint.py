@@ -1,0 +1,162 @@
+"""Checkpoints: what backward needs is computed again instead of kept, for less memory.
+
+The non-reentrant kind: the graph is built as always, but its nodes keep places instead of tensors;
+when backward asks for the first, the function runs once more and fills the places.
+"""
+
+from collections.abc import Callable, Sequence
+from contextlib import contextmanager, nullcontext, suppress
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from engine import random
+from engine.autograd.saved_hooks import saved_tensors_hooks
+from engine.grad_mode import enable_grad
+from engine.graph import current_walk
+from engine.tensors import Tensor
+
+early_stop = True
+
+
+class CheckpointError(RuntimeError):
+    """The function did something else when it was computed again."""
+
+
+class Enough(Exception):
+    """All places that are needed are filled."""
+
+
+class Alone:
+    """Stands for the walk where a saved tensor is read outside of any."""
+
+
+class Frame:
+    """One checkpointed call: its function, what it saved in order, what was computed again."""
+
+    def __init__(self, call: Callable[[], Any], context: Callable[[], Any], keep_rng: bool):
+        self.call, self.context = call, context
+        self.rng = random.get_rng_state() if keep_rng else None
+        self.kinds: list[tuple[Any, Any]] = []
+        self.found: WeakKeyDictionary[Any, list[Tensor]] = WeakKeyDictionary()
+
+    def pack(self, x: Tensor) -> int:
+        """The place of x in the order of what is saved."""
+        self.kinds.append((x.shape, x.dtype))
+        return len(self.kinds) - 1
+
+    def unpack(self, place: int) -> Tensor:
+        """What stands in the place, computed again once in each walk."""
+        walk = current_walk() or Alone()
+        if walk not in self.found:
+            self.found[walk] = self.again()
+        return self.found[walk][place]
+
+    def again(self) -> list[Tensor]:
+        """Run the function once more, and keep what its nodes save."""
+        kept: list[Tensor] = []
+        needed = len(self.kinds) if early_stop else -1
+
+        def keep(x: Tensor) -> Tensor:
+            kept.append(x.detach())
+            if len(kept) == needed:
+                raise Enough
+            return x
+
+        with self.as_before(), saved_tensors_hooks(keep, lambda x: x), suppress(Enough):
+            self.call()
+        self.check(kept)
+        return kept
+
+    @contextmanager
+    def as_before(self) -> Any:
+        """The modes and random numbers of the first run."""
+        now = random.get_rng_state()
+        if self.rng is not None:
+            random.set_rng_state(self.rng)
+        try:
+            with enable_grad(), self.context():
+                yield
+        finally:
+            if self.rng is not None:
+                random.set_rng_state(now)
+
+    def check(self, kept: list[Tensor]) -> None:
+        """Refuse a second run that saved something else."""
+        if len(kept) != len(self.kinds):
+            raise CheckpointError(
+                "checkpoint: A different number of tensors was saved during the original forward "
+                f"and recomputation: {len(self.kinds)} and {len(kept)}; the function must do the "
+                "same each time"
+            )
+        for i, (x, kind) in enumerate(zip(kept, self.kinds, strict=True)):
+            if (x.shape, x.dtype) != kind:
+                raise CheckpointError(
+                    "checkpoint: Recomputed values for the following tensors have different "
+                    f"metadata than during the forward pass: tensor {i} was {kind}, is "
+                    f"{(x.shape, x.dtype)} now"
+                )
+
+
+def checkpoint(
+    function: Callable[..., Any],
+    *args: Any,
+    use_reentrant: bool | None = None,
+    context_fn: Callable[[], tuple[Any, Any]] | None = None,
+    preserve_rng_state: bool = True,
+    **kwargs: Any,
+) -> Any:
+    """function(*args, **kwargs), whose intermediate results are computed again for backward.
+
+    The function must do the same both times; random numbers are repeated unless
+    preserve_rng_state is off. context_fn: returns two contexts, for the first run and for later
+    ones. Raises ValueError for use_reentrant=True: this is the other kind, with the same
+    gradients. Raises CheckpointError in backward when the second run saves something else.
+    """
+    if use_reentrant:
+        raise ValueError(
+            "checkpoint: engine has the non-reentrant kind, which gives the same gradients; pass "
+            "use_reentrant=False"
+        )
+    first, later = (nullcontext(), nullcontext()) if context_fn is None else context_fn()
+    frame = Frame(lambda: function(*args, **kwargs), lambda: later, preserve_rng_state)
+    with saved_tensors_hooks(frame.pack, frame.unpack), first:
+        return function(*args, **kwargs)
+
+
+def checkpoint_sequential(
+    functions: Sequence[Callable[..., Any]],
+    segments: int,
+    input: Any,
+    use_reentrant: bool | None = None,
+    preserve_rng_state: bool = True,
+) -> Any:
+    """The functions one after the other, checkpointed in `segments` parts; the last is kept."""
+    functions = list(functions)
+    size = len(functions) // segments
+    for start in range(0, size * (segments - 1), size):
+        part = functions[start : start + size]
+        options: Any = {"use_reentrant": use_reentrant, "preserve_rng_state": preserve_rng_state}
+        input = checkpoint(chained, part, input, **options)
+    return chained(functions[size * (segments - 1) :], input)
+
+
+def chained(functions: Sequence[Callable[..., Any]], x: Any) -> Any:
+    """The last of the functions of the one before of ... of x."""
+    for f in functions:
+        x = f(x)
+    return x
+
+
+class set_checkpoint_early_stop:
+    """A `with` block in which a second run stops when it has what it needs, or does not."""
+
+    def __init__(self, enable: bool):
+        self.enable = enable
+
+    def __enter__(self) -> None:
+        global early_stop
+        self.before, early_stop = early_stop, self.enable
+
+    def __exit__(self, *error: object) -> None:
+        global early_stop
+        early_stop = self.before
