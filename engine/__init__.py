@@ -10,6 +10,7 @@ from engine import (
     by_hand,
     cuda as cuda,
     differentiation,
+    func as func,
     habits,
     nn as nn,
     ops as ops,
@@ -17,6 +18,7 @@ from engine import (
     registry,
     saving,
     tensors,
+    utils as utils,
 )
 from engine.builds import (
     __version__ as __version__,
@@ -275,6 +277,7 @@ from engine.ops.stepwise import (
     sign as sign,
     trunc as trunc,
 )
+from engine.origins import first_nan as first_nan
 from engine.printing import set_printoptions as set_printoptions
 from engine.random import (
     Generator as Generator,

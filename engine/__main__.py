@@ -4,10 +4,11 @@ import sys
 
 USAGE = """usage: python -m engine info
        python -m engine run script.py [argument ...]
+       python -m engine explore script.py [-o page.html] [argument ...]
        python -m engine check script.py | module.py:Function | module.py:Value [option ...]
 
-info  which build runs, from where and why; versions, BLAS and threads
-run   runs a script written for torch, micrograd or a scalar class Value of its own on engine
+info     which build runs, from where and why; versions, BLAS and threads
+run      runs a script written for torch, micrograd or a scalar class Value of its own on engine
 check finds the mistakes in custom Functions, ours or torch's, and in scalar classes Value
 """
 
@@ -20,8 +21,8 @@ def main(arguments: list[str]) -> int:
 
             print(report())
             return 0
-        case ["run", script, *rest] if not script.startswith("-"):
-            return run_script(script, rest)
+        case ["run" | "explore" as command, script, *rest] if not script.startswith("-"):
+            return run_script(command, script, rest)
         case ["check", *rest]:
             from engine.testing.cli import main as check
 
@@ -33,14 +34,18 @@ def main(arguments: list[str]) -> int:
     return 2
 
 
-def run_script(script: str, arguments: list[str]) -> int:
-    from engine.run import run
-
+def run_script(command: str, script: str, arguments: list[str]) -> int:
     try:
         open(script, "rb").close()
     except OSError as error:
-        print(f"engine run: cannot open {script!r}: {error.strerror}", file=sys.stderr)
+        print(f"engine {command}: cannot open {script!r}: {error.strerror}", file=sys.stderr)
         return 2
+    if command == "explore":
+        from engine.visualize.exploring import explore_script
+
+        return explore_script(script, arguments)
+    from engine.run import run
+
     run(script, arguments)
     return 0
 

@@ -25,7 +25,10 @@ def matmul_forward(a: Any, b: Any) -> Any:
     return np.matmul(a, b)
 
 
-def matmul_backward(g: Any, a: Any, b: Any, need_a: bool, need_b: bool) -> tuple[Any, Any]:
-    """The gradients of a (n, m) and b (m, k), given that of a @ b, (n, k): g b^T and a^T g; None
-    for one that is not needed."""
-    return np.matmul(g, b.T) if need_a else None, np.matmul(a.T, g) if need_b else None
+def matmul_backward(g: Any, a: Any, b: Any) -> tuple[Any, Any]:
+    """The gradients of a (..., n, m) and b (..., m, k), given that of a @ b, (..., n, k):
+    g b^T and a^T g. b is None where a needs none, a where b does; so is its result."""
+    return (
+        None if b is None else np.matmul(g, b.swapaxes(-2, -1)),
+        None if a is None else np.matmul(a.swapaxes(-2, -1), g),
+    )

@@ -7,16 +7,25 @@ from typing import Any
 
 import numpy as np
 
+from engine import builds
 from engine.checks import sums_to
+from engine.nodes import state
 from engine.ops.dims import clash
 from engine.quiet import quiet
 from engine.tensors import Operation, Tensor, make, method, operand
+
+kernels = builds.module("kernels")
 
 
 def product(a: Any, b: Any) -> Any:
     """The matrix product of two arrays, batched and of mixed dtypes as NumPy's."""
     with quiet():
-        return np.asarray(np.matmul(a, b))
+        return np.asarray(kernels.matmul_forward(a, b))
+
+
+def array_of(x: Tensor | None) -> Any:
+    """The array of a tensor that was saved; None where none was."""
+    return None if x is None else x._array
 
 
 def refused(name: str, needed: str, *tensors: Tensor) -> RuntimeError:
@@ -45,6 +54,9 @@ class Mm(Operation):
     @staticmethod
     def backward(ctx: Any, g: Tensor) -> Any:
         a, b = ctx.saved_tensors
+        if not state.grad_enabled:
+            arrays = kernels.matmul_backward(g._array, array_of(a), array_of(b))
+            return tuple(x if x is None else make(x) for x in arrays)
         return (
             None if b is None else Mm.apply(g, b.transpose(-2, -1)),
             None if a is None else Mm.apply(a.transpose(-2, -1), g),

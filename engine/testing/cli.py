@@ -47,12 +47,12 @@ class Parser(argparse.ArgumentParser):
 def parser() -> Parser:
     made = Parser(
         prog="python -m engine check",
+        usage="%(prog)s [options] target [-- arguments of the script]",
         description="Finds the mistakes in custom autograd Functions of engine and torch.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     made.add_argument("target", help="script.py, file.py:Name or package.module:Name")
-    made.add_argument("arguments", nargs="*", help="arguments for the script, after --")
     made.add_argument("--example", help='arguments of one call, as "randn(5, 4), 2.0"')
     levels = ["now", "shapes", "second", "wasteful"]
     made.add_argument("--level", default="wasteful", choices=levels,
@@ -73,7 +73,8 @@ def parser() -> Parser:
 def main(argv: Sequence[str] | None = None) -> int:
     """Checks what the command line names; returns the exit status."""
     try:
-        options = parser().parse_args(argv)
+        own, rest = divided(sys.argv[1:] if argv is None else argv)
+        options = parser().parse_args(own, argparse.Namespace(arguments=rest))
         reports = list(checked(options))
     except SystemExit as end:
         return int(end.code or 0)
@@ -83,6 +84,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     reports = [report.at_least(Level.named(options.level)) for report in reports]
     write(reports, options)
     return max((report.status for report in reports), default=0)
+
+
+def divided(argv: Sequence[str]) -> tuple[list[str], list[str]]:
+    """The command's own arguments, and those of the script, which stand after "--"."""
+    place = list(argv).index("--") if "--" in argv else len(argv)
+    return list(argv[:place]), list(argv[place + 1 :])
 
 
 def write(reports: Sequence[Report], options: argparse.Namespace) -> None:

@@ -185,7 +185,7 @@ def factor(e: Evidence) -> Answer:
     number = float(np.median(e.given[known] / e.expected[known]))
     if not e.same(e.given, number * e.expected):
         return None
-    if math.isclose(number, -1, rel_tol=1e-5):
+    if math.isclose(number, -1, rel_tol=1e-5 if e.jac.case.eps < 1e-10 else 1e-2):
         return "sign", f"the sign is wrong; {first_wrong(e.jac)}. Multiply by -1."
     return _counted(e, number) or _named(e, number)
 
@@ -211,7 +211,7 @@ def _other_sizes(e: Evidence, number: float) -> str | None:
         return None
     known = np.abs(second.expected) > 1e-3 * second.size
     now = float(np.median(second.given[known] / second.expected[known]))
-    if math.isclose(now, number, rel_tol=1e-6):
+    if math.isclose(now, number, rel_tol=1e-6 if case.eps < 1e-10 else 1e-2):
         return None
     return f"{_ratio(number)} for {_shapes(case)}, {_ratio(now)} for {_shapes(second.case)}"
 

@@ -96,7 +96,7 @@ def second_backward(s: Scene) -> Iterator[Finding]:
 def _second(s: Scene, what: str, cure: str) -> Finding:
     message = f"a second backward through one graph (retain_graph=True) {what}: {cure}."
     grads = f"torch.autograd.grad(y, [{s.variables()}], g, retain_graph=True)"
-    lines = [*s.lines(), f"one = {grads}", f"two = {grads}"]
+    lines = [*s.lines(), f"one = [grad.clone() for grad in {grads}]", f"two = {grads}"]
     check = 'assert all(map(torch.allclose, one, two)), "the second backward differs"'
     return Finding(Level.NOW, "second-backward", "", message, text(*lines, check))
 
@@ -125,7 +125,7 @@ def _interleaved_program(s: Scene) -> str:
     others = s.subject.pattern.arrays(s.case.but(seed=s.case.seed + 9))
     lines = program.argument_lines(s.subject, s.case, others)
     grads = f"torch.autograd.grad(y, [{s.variables()}], g, retain_graph=True)"
-    keep = [f"old = [{s.variables()}]", f"one = {grads}"]
+    keep = [f"old = [{s.variables()}]", f"one = [grad.clone() for grad in {grads}]"]
     late = "two = torch.autograd.grad(y, old, g)"
     check = 'assert all(map(torch.allclose, one, two)), "another call changed this gradient"'
     return text(*s.lines(), *keep, *lines, again, late, check)

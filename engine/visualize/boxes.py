@@ -44,16 +44,20 @@ class Box:
         return self.kind in ("leaf", "operation") or self.grad is not None
 
 
-def boxes_of(root: Any, known: Known | None = None) -> list[Box]:
+def boxes_of(root: Any) -> list[Box]:
     """The boxes of everything that root was made of, and of root: operands before results.
 
     root: a Value, a Tensor, or several in a list or tuple; TypeError for anything else.
     """
     roots = as_roots(root)
-    known = {**retained(roots), **(known or {})}
+    return boxes_in(topological([edge_of(x) or (x, 0) for x in roots]), results(roots))
+
+
+def boxes_in(order: list[Any], known: Known) -> list[Box]:
+    """The boxes of the nodes of a graph, given in their order, and of their constants."""
     boxes: list[Box] = []
     place: dict[int, int] = {}
-    for node in topological([edge_of(x) or (x, 0) for x in roots]):
+    for node in order:
         box = box_of(node, known)
         for x, slope in operands_of(node):
             if isinstance(x, (*DIFFERENTIABLE, Node)):
@@ -79,7 +83,7 @@ def as_roots(root: Any) -> list[Any]:
     return roots
 
 
-def retained(roots: Sequence[Any]) -> Known:
+def results(roots: Sequence[Any]) -> Known:
     """The roots that are results of nodes, by node."""
     made = [x for x in roots if isinstance(x, TensorBase) and x._grad_fn is not None]
     return {(id(x._grad_fn), x._output_nr): x for x in made}
@@ -101,7 +105,8 @@ def operands_of(node: Any) -> list[tuple[Any, float | None]]:
         slots = zip(names, (node._a, node._b), (node._slope_a, node._slope_b), strict=False)
         return [(number, None) if p is None else (p, number) for _, p, number in slots]
     if isinstance(node, Value) and not (node.is_leaf or from_function(node)):
-        return list(habits.links(node))
+        pushes = node._extra.push is not None if isinstance(node._extra, value.Extra) else False
+        return [(p, None if pushes else slope) for p, slope in habits.links(node)]
     if hasattr(node, "rule"):
         return [(e[0] if e else constant(node, i), None) for i, e in enumerate(node._edges)]
     return [(e[0], None) for e in edges(node) if e is not None]

@@ -17,7 +17,7 @@ Sizes = Sequence[tuple[float, float]]
 @dataclass
 class Layout:
     """x, y: the left and the middle of each box, then of each waypoint. ways: the waypoint of a
-    box in a layer. wide, high: the whole."""
+    box in a layer. wide, high: the whole. gap: the room between layers."""
 
     x: list[float]
     y: list[float]
@@ -25,6 +25,7 @@ class Layout:
     ways: dict[tuple[int, int], int]
     wide: float
     high: float
+    gap: float
 
     def route(self, source: int, target: int) -> list[int]:
         """The waypoints of an arrow."""
@@ -32,7 +33,7 @@ class Layout:
         return [self.ways[source, i] for i in between]
 
 
-def layout(sizes: Sizes, parents: Parents) -> Layout:
+def layout(sizes: Sizes, parents: Parents, gap: float = GAP_X) -> Layout:
     """Places for boxes of these sizes (width, height); parents have smaller numbers."""
     layer = layers(parents)
     ways, links = waypoints(parents, layer)
@@ -43,8 +44,8 @@ def layout(sizes: Sizes, parents: Parents) -> Layout:
     left, right = neighbours(links, len(layer))
     arrange(columns, left, right)
     y = heighten(columns, left, right, heights)
-    x, wide = across(columns, sizes)
-    return Layout([x[i] for i in layer], y, layer, ways, wide, lift(y, heights))
+    x, wide = across(columns, sizes, gap)
+    return Layout([x[i] for i in layer], y, layer, ways, wide, lift(y, heights), gap)
 
 
 def layers(parents: Parents) -> list[int]:
@@ -148,13 +149,13 @@ def settle(column: list[int], y: list[float], heights: list[float]) -> None:
         y[item] = base + offset
 
 
-def across(columns: list[list[int]], sizes: Sizes) -> tuple[list[float], float]:
+def across(columns: list[list[int]], sizes: Sizes, gap: float) -> tuple[list[float], float]:
     """The left of each layer, and the width of all."""
     x, edge = [], 0.0
     for column in columns:
         x.append(edge)
-        edge += max((sizes[i][0] for i in column if i < len(sizes)), default=0.0) + GAP_X
-    return x, max(edge - GAP_X, 0.0)
+        edge += max((sizes[i][0] for i in column if i < len(sizes)), default=0.0) + gap
+    return x, max(edge - gap, 0.0)
 
 
 def lift(y: list[float], heights: list[float]) -> float:

@@ -58,6 +58,7 @@ class RecordingWalk(Walk):
         self.roots = roots
         self.visits: list[Visit] = []
         self.of_node: dict[int, Visit] = {}
+        self.data = {id(node): numbers_of(node) for node in self.order}
 
     def add(self, edge: Edge, g: Any) -> None:
         node, i = edge
@@ -78,6 +79,16 @@ class RecordingWalk(Walk):
             before = x._grad if isinstance(x, TensorBase) or x._has_grad else None
             self.of_node[id(x)].kept = before, g if before is None else before + g
         return g
+
+
+def numbers_of(node: Any) -> Any:
+    """What a Value or a leaf holds now: a program changes its leaves after backward."""
+    if isinstance(node, Value):
+        return node.data
+    if isinstance(node, TensorBase):
+        return make(node._array.copy())
+    made = made_of(node)
+    return make(made.array) if made is not None and made.array is not None else None
 
 
 class Recorder:
@@ -124,9 +135,7 @@ class Recorder:
         elif x._grad_fn is not None:
             numbers = tuple(y if isinstance(y, (int, float)) else None for y in operands)
             array = x._array.copy() if x._array.size <= CELLS else None
-            x._grad_fn.metadata["made_"] = Made(
-                made.file, made.line, made.serial, array, numbers
-            )
+            x._grad_fn.metadata["made_"] = Made(made.file, made.line, made.serial, array, numbers)
 
 
 def place() -> tuple[str, int]:

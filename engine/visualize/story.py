@@ -5,6 +5,7 @@ of the forward pass, in the order of the program), "start", "pass" (a node hands
 and "keep" (a leaf adds to its `.grad`).
 """
 
+import inspect
 import linecache
 import math
 import os
@@ -14,51 +15,45 @@ from typing import Any
 import numpy as np
 
 from engine.habits import Value
-from engine.nodes import TensorBase
+from engine.nodes import TensorBase, value
+from engine.registry import RULES
 from engine.tensors import make
-from engine.visualize.boxes import Box, Known, boxes_of
+from engine.visualize.boxes import Box, boxes_in
+from engine.visualize.folding import MOST, TooLarge, spread
 from engine.visualize.layout import layout
 from engine.visualize.recording import Made, RecordingWalk, Visit, made_of
-from engine.visualize.svg import route
+from engine.visualize.svg import arrow
 from engine.visualize.words import clean, number, short
 
-WIDE, LINE, PAD = 7.3, 16.0, 10.0
+WIDE, LINE, PAD, GAP = 7.3, 16.0, 10.0, 84.0
+SHOWN = (int, float, tuple, TensorBase)
 # A heat map has at most this many rows and columns.
 MAP = 16
 
 
 def story(walk: RecordingWalk, names: Mapping[int, str], title: str, remark: str) -> dict[str, Any]:
     """All that the page of one walk shows. names: of objects, by id, where they have no label."""
-    boxes = boxes_of(list(roots_of(walk)), known_of(walk))
-    place = {id(box.thing): i for i, box in enumerate(boxes)}
+    boxes = boxes_in(walk.order, {})
     for box in boxes:
         box.label = clean(box.label) or names.get(id(box.thing), "")
+        box.data = walk.data.get(id(box.thing), box.data)
     made = [made_of(box.thing) if box.kind != "constant" else None for box in boxes]
     lines = lines_of(boxes, made)
     files = sorted({where[0] for where in lines if where}, key=order_of(lines))
+    if len(boxes) > MOST:
+        boxes, lines, steps = folded_by_line(walk, boxes, made, lines, files)
+        remark += f" Its {len(walk.order)} nodes are folded by the lines that made them."
+    else:
+        steps = forward(boxes, made) + backward(walk, boxes)
     return {
         "title": title,
         "remark": remark,
         "sources": [source(file) for file in files],
         **picture(boxes),
+        "rules": {box.op: slopes_of(box) for box in boxes if slopes_of(box)},
         "boxes": [shown(box, where, files) for box, where in zip(boxes, lines, strict=True)],
-        "steps": forward(boxes, made) + backward(walk, boxes, place),
+        "steps": steps,
     }
-
-
-def roots_of(walk: RecordingWalk) -> list[Any]:
-    """The nodes that the walk started from."""
-    return [node for node, _ in walk.roots]
-
-
-def known_of(walk: RecordingWalk) -> Known:
-    """The Tensors whose numbers were recorded, by the node that made them."""
-    found: Known = {}
-    for node in walk.order:
-        made = made_of(node)
-        if made is not None and made.array is not None:
-            found[id(node), 0] = make(made.array)
-    return found
 
 
 Where = tuple[str, int] | None
@@ -72,7 +67,10 @@ def lines_of(boxes: list[Box], made: list[Made | None]) -> list[Where]:
         for p in box.parents:
             if m and (p not in first or m.serial < first[p].serial):
                 first[p] = m
-    return [w or (first[i].file, first[i].line) if w or i in first else None for i, w in enumerate(lines)]
+    return [
+        w or (first[i].file, first[i].line) if w or i in first else None
+        for i, w in enumerate(lines)
+    ]
 
 
 def order_of(lines: list[Where]) -> Any:
@@ -94,6 +92,8 @@ def encoded(x: Any) -> Any:
     """A number as JSON has it, "nan", "inf" or "-inf"; an array with its heat map; or None."""
     if isinstance(x, Value):
         x = x.data
+    if isinstance(x, tuple):
+        return {"text": number(x), "cells": []} if x[0] != x[1] else encoded(x[0])
     if isinstance(x, TensorBase):
         return array_data(x._array)
     if x is None or isinstance(x, int) or math.isfinite(x):
@@ -107,7 +107,7 @@ def array_data(array: Any) -> Any:
         return encoded(array.item())
     cells = array.reshape(-1, array.shape[-1]) if array.size else array.reshape(0, 0)
     rows = [[encoded(x) for x in row] for row in cells[:MAP, :MAP].tolist()]
-    data = {"text": number(make(array)), "shape": list(array.shape), "cells": rows}
+    data: dict[str, Any] = {"text": number(make(array)), "shape": list(array.shape), "cells": rows}
     with np.errstate(all="ignore"):
         if array.size and array.dtype.kind == "f":
             finite = np.abs(array[np.isfinite(array)])
@@ -120,8 +120,9 @@ def shown(box: Box, where: Where, files: list[str]) -> dict[str, Any]:
     return {
         "kind": box.kind,
         "label": box.label,
+        "count": box.count,
         "op": clean(box.op),
-        "data": encoded(tensor_of(box.data)),
+        "data": encoded(box.data) if isinstance(box.data, SHOWN) else None,
         "shape": None if box.shape is None else f"{box.dtype} {box.shape}",
         "parents": box.parents,
         "slopes": [encoded(slope) for slope in box.slopes],
@@ -130,19 +131,28 @@ def shown(box: Box, where: Where, files: list[str]) -> dict[str, Any]:
     }
 
 
-def tensor_of(x: Any) -> Any:
-    return x if x is None or hasattr(x, "_array") or isinstance(x, (int, float)) else None
+def slopes_of(box: Box) -> str:
+    """The slopes of a rule as its text has them: of operands a, b and the result y."""
+    rule = RULES.get(value.op_of(box.thing) or "") if isinstance(box.thing, Value) else None
+    if rule is None or rule._slopes is None:
+        return ""
+    try:
+        text = inspect.getsource(rule._slopes)
+    except OSError:  # typed into an interactive session
+        return ""
+    return clean(text.partition("return ")[2].strip()) if text.count("return ") == 1 else ""
 
 
 def picture(boxes: list[Box]) -> dict[str, Any]:
     """Where boxes and arrows stand; a box has room for any gradient."""
     sizes = [size(box) for box in boxes]
-    plan = layout(sizes, [box.parents for box in boxes])
+    plan = layout(sizes, [box.parents for box in boxes], GAP)
     arrows = []
     for target, box in enumerate(boxes):
         for port, p in enumerate(box.parents):
-            path = route(plan, sizes, p, target, port, len(box.parents))
-            arrows.append({"from": p, "to": target, "port": port, "path": path})
+            height = (port + 1) / (len(box.parents) + 1)
+            path, tip = arrow(plan, sizes, p, target, height)
+            arrows.append({"from": p, "to": target, "port": port, "path": path, "tip": tip})
     places = [
         [round(plan.x[i], 1), round(plan.y[i] - high / 2, 1), round(wide, 1), high]
         for i, (wide, high) in enumerate(sizes)
@@ -155,8 +165,9 @@ def size(box: Box) -> tuple[float, float]:
     if box.kind == "constant":
         words = [number(box.data)] if isinstance(box.data, (int, float)) else ["constant"]
         return len(words[0]) * WIDE + 2 * PAD, LINE + PAD
-    head = len(short(box.label)) + len(short(box.op)) + 6
-    return max(head, 18) * WIDE + 2 * PAD, 3 * LINE + PAD
+    head = len(short(box.label)) + len(short(box.op)) + 8
+    numbers = 23 if box.shape is None and box.count == 1 else 34
+    return max(head, numbers) * WIDE + 2 * PAD, 3 * LINE + PAD
 
 
 def forward(boxes: list[Box], made: list[Made | None]) -> list[dict[str, Any]]:
@@ -173,8 +184,9 @@ def forward(boxes: list[Box], made: list[Made | None]) -> list[dict[str, Any]]:
     return [{"do": "make", "box": i} for i in order if boxes[i].kind != "constant"]
 
 
-def backward(walk: RecordingWalk, boxes: list[Box], place: dict[int, int]) -> list[dict[str, Any]]:
+def backward(walk: RecordingWalk, boxes: list[Box]) -> list[dict[str, Any]]:
     """The steps of the walk back."""
+    place = {id(box.thing): i for i, box in enumerate(boxes)}
     steps = []
     for visit in walk.visits:
         i = place[id(visit.node)]
@@ -183,7 +195,9 @@ def backward(walk: RecordingWalk, boxes: list[Box], place: dict[int, int]) -> li
             steps.append({"do": "start", "box": i, "arrived": arrived})
         if visit.kept is not None:
             before, after = map(encoded, visit.kept)
-            steps.append({"do": "keep", "box": i, "arrived": arrived, "before": before, "after": after})
+            steps.append(
+                {"do": "keep", "box": i, "arrived": arrived, "before": before, "after": after}
+            )
         else:
             given = contributions(visit, boxes[i], place)
             steps.append({"do": "pass", "box": i, "arrived": arrived, "given": given})
@@ -192,22 +206,129 @@ def backward(walk: RecordingWalk, boxes: list[Box], place: dict[int, int]) -> li
 
 def contributions(visit: Visit, box: Box, place: dict[int, int]) -> list[dict[str, Any]]:
     """What a node gave to each parent, with the slope where that is a number."""
-    ports = [k for k, p in enumerate(box.parents) if box.slopes[k] is not None]
-    matched = len(ports) == len(visit.given) and not box.thing_pushes()
+    free = [(p, k) for k, p in enumerate(box.parents)]
     found = []
-    for k, given in enumerate(visit.given):
+    for given in visit.given:
         target = place[id(given.node)]
-        port = ports[k] if matched else box.parents.index(target)
-        slope = box.slopes[port] if matched else None
+        port = next(k for p, k in free if p == target)
+        free.remove((target, port))
         found.append(
             {
                 "to": target,
                 "output": given.output,
                 "port": port,
-                "slope": encoded(slope),
+                "slope": encoded(box.slopes[port]),
                 "gives": encoded(given.contribution),
                 "before": encoded(given.before),
                 "after": encoded(given.after),
             }
         )
     return found
+
+
+def folded_by_line(
+    walk: RecordingWalk,
+    boxes: list[Box],
+    made: list[Made | None],
+    lines: list[Where],
+    files: list[str],
+) -> tuple[list[Box], list[Where], list[dict[str, Any]]]:
+    """One box for all that a line made, or for all its leaves; with its line, and the steps.
+
+    What has no recorded line folds by its operation. Raises TooLarge where that leaves too many.
+    """
+    keys = [key_of(box, where) for box, where in zip(boxes, lines, strict=True)]
+    numbers: dict[Any, int] = {}
+    for key in keys:
+        if key is not None:
+            numbers.setdefault(key, len(numbers))
+    if len(numbers) > MOST:
+        raise TooLarge(
+            f"explore: a page holds at most {MOST} nodes; this graph has {len(boxes)}, made by "
+            f"{len(numbers)} lines; explore a smaller part of it"
+        )
+    group = [-1 if key is None else numbers[key] for key in keys]
+    members: list[list[int]] = [[] for _ in numbers]
+    for i, number_ in enumerate(group):
+        if number_ >= 0:
+            members[number_].append(i)
+    folded = [fold(those, boxes, lines, files, group) for those in members]
+    order = sorted(range(len(folded)), key=lambda k: first_made(members[k], made))
+    steps = [{"do": "make", "box": k} for k in order]
+    return (
+        folded,
+        [lines[those[0]] for those in members],
+        steps + folded_backward(walk, boxes, group),
+    )
+
+
+def key_of(box: Box, where: Where) -> Any:
+    """What a box folds with; None for a constant, which is not shown."""
+    if box.kind == "constant":
+        return None
+    return box.kind == "leaf", where or (box.op, box.shape)
+
+
+def first_made(those: list[int], made: list[Made | None]) -> tuple[int, int]:
+    """When the first of some boxes was made."""
+    return min((m.serial if m else -1, i) for i in those for m in [made[i]])
+
+
+def fold(
+    those: list[int], boxes: list[Box], lines: list[Where], files: list[str], group: list[int]
+) -> Box:
+    """The box for several; arrows lead to it from boxes before it only, the others are notes."""
+    first, where = boxes[those[0]], lines[those[0]]
+    box = Box(first.thing, first.kind, count=len(those))
+    file = f"{os.path.basename(where[0])} " if where and len(files) > 1 else ""
+    here = f"{file}line {where[1]}" if where else ""
+    box.label = f"leaves of {here}".strip() if first.kind == "leaf" else here
+    box.op = " ".join(list(dict.fromkeys(boxes[i].op for i in those if boxes[i].op))[:4])
+    box.data = spread([x for i in those for x in extremes(boxes[i].data)])
+    number_ = group[those[0]]
+    sources = dict.fromkeys(group[p] for i in those for p in boxes[i].parents if group[p] >= 0)
+    box.parents = [k for k in sources if k < number_]
+    box.slopes = [None] * len(box.parents)
+    box.notes = ["a loop: also made of what it made itself"] if number_ in sources else []
+    later = len([k for k in sources if k > number_])
+    box.notes += [f"a loop: also made of {later} boxes to its right"] if later else []
+    labels = dict.fromkeys(boxes[i].label for i in those if boxes[i].label)
+    box.notes += [f"labels: {', '.join(list(labels)[:20])}"] if labels else []
+    return box
+
+
+def extremes(x: Any) -> list[float]:
+    """Least and greatest of a number or an array; nothing for nothing."""
+    if isinstance(x, Value):
+        return [x.data]
+    if isinstance(x, TensorBase):
+        return [float(x._array.min()), float(x._array.max())] if x._array.size else []
+    return [] if x is None else [float(x)]
+
+
+def folded_backward(
+    walk: RecordingWalk, boxes: list[Box], group: list[int]
+) -> list[dict[str, Any]]:
+    """The steps of the walk back by groups, each when the last of its members was visited."""
+    place = {id(box.thing): i for i, box in enumerate(boxes)}
+    arrived: dict[int, list[float]] = {}
+    gave: dict[int, dict[int, list[float]]] = {}
+    for visit in walk.visits:
+        k = group[place[id(visit.node)]]
+        arrived[k] = arrived.pop(k, [])  # to the end of the order
+        arrived[k] += [x for g in visit.arrived.values() for x in extremes(g)]
+        for given in visit.given:
+            target = group[place[id(given.node)]]
+            gave.setdefault(k, {}).setdefault(target, []).extend(extremes(given.contribution))
+    return [
+        {
+            "do": "fold",
+            "box": k,
+            "arrived": [[0, encoded(spread(all_))]],
+            "given": [
+                {"to": target, "number": len(those), "gives": encoded(spread(those))}
+                for target, those in gave.get(k, {}).items()
+            ],
+        }
+        for k, all_ in arrived.items()
+    ]

@@ -7,7 +7,7 @@ text; kinds differ by outline as well, gradients by their word and sign.
 from xml.sax.saxutils import escape
 
 from engine.visualize.boxes import Box
-from engine.visualize.layout import GAP_X, Layout, layout
+from engine.visualize.layout import Layout, Sizes, layout
 from engine.visualize.words import lines, sentence
 
 CHARACTER, LINE, PAD, MARGIN, CAPTION = 7.3, 16.0, 8.0, 16.0, 26.0
@@ -79,31 +79,30 @@ def outline(box: Box, wide: float, high: float, x: float, middle: float) -> str:
     )
 
 
-def arrows(boxes: list[Box], sizes: list[tuple[float, float]], plan: Layout) -> list[str]:
+def arrows(boxes: list[Box], sizes: Sizes, plan: Layout) -> list[str]:
     """The arrows from operands to results; the first operand enters topmost."""
     drawn = []
     for target, box in enumerate(boxes):
         for port, source in enumerate(box.parents):
-            high = sizes[target][1]
-            enter = plan.y[target] - high / 2 + high * (port + 1) / (len(box.parents) + 1)
-            stops = [(plan.x[i], plan.y[i]) for i in plan.route(source, target)]
-            start = (plan.x[source] + sizes[source][0], plan.y[source])
-            drawn.append(arrow([start, *stops, (plan.x[target], enter)]))
+            path, tip = arrow(plan, sizes, source, target, (port + 1) / (len(box.parents) + 1))
+            drawn.append(
+                f'<path class="engine-arrow" d="{path}"/><path class="engine-tip" d="{tip}"/>'
+            )
     return drawn
 
 
-def arrow(stops: list[tuple[float, float]]) -> str:
-    """A smooth line through the stops, with a tip at its end."""
-    (x, y), *others = stops
-    path = [f"M{x:.1f} {y:.1f}"]
-    for i, (to_x, to_y) in enumerate(others):
-        last = i == len(others) - 1
-        bend = min(GAP_X, to_x - x) / 2
-        if to_x - x > GAP_X:  # past a wide box: straight, then bend in the gap before the stop
-            path.append(f"H{to_x - GAP_X:.1f}")
-            x = to_x - GAP_X
-        path.append(f"C{x + bend:.1f} {y:.1f} {to_x - bend:.1f} {to_y:.1f} ")
-        path.append(f"{to_x - 6 * last:.1f} {to_y:.1f}")
+def arrow(plan: Layout, sizes: Sizes, source: int, target: int, port: float) -> tuple[str, str]:
+    """The line from one box to another and its tip, as SVG paths; port: 0 at the top, 1 below."""
+    high = sizes[target][1]
+    stops = [(plan.x[i], plan.y[i]) for i in plan.route(source, target)]
+    stops.append((plan.x[target], plan.y[target] + high * (port - 0.5)))
+    x, y = plan.x[source] + sizes[source][0], plan.y[source]
+    path = f"M{x:.1f} {y:.1f}"
+    for to_x, to_y in stops:
+        if to_x - x > plan.gap:  # past a wide box: straight, then bend in the gap before the stop
+            x = to_x - plan.gap
+            path += f"H{x:.1f}"
+        bend = (to_x - x) / 2
+        path += f"C{x + bend:.1f} {y:.1f} {to_x - bend:.1f} {to_y:.1f} {to_x:.1f} {to_y:.1f}"
         x, y = to_x, to_y
-    tip = f"M{x:.1f} {y:.1f}l-8 -4v8z"
-    return f'<path class="engine-arrow" d="{"".join(path)}"/><path class="engine-tip" d="{tip}"/>'
+    return path, f"M{x:.1f} {y:.1f}l-8 -4v8z"

@@ -1,4 +1,4 @@
-"""Forward mode: tangents of every operation, views, changes in place, Functions with jvp, nesting."""
+"""Forward mode: tangents of every operation, views, changes in place, Functions with jvp."""
 
 import contextlib
 import gc

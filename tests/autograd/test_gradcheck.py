@@ -1,4 +1,4 @@
-"""gradcheck and gradgradcheck: right Functions pass, each kind of wrong one fails with its cause."""
+"""gradcheck and gradgradcheck: what is right passes, what is wrong fails with its cause."""
 
 import numpy as np
 import pytest
@@ -428,7 +428,7 @@ def test_old_helpers_warn_and_return_jacobians(rng):
         assert not get_analytical_jacobian((a,), random_in_backward(1e-6)(a))[1]
     with (
         pytest.warns(FutureWarning, match=private),
-        pytest.raises(ValueError, match="Expected grad_out to be 1.0"),
+        pytest.raises(ValueError, match=r"Expected grad_out to be 1\.0"),
     ):
         get_analytical_jacobian((a,), a * 2, grad_out=2.0)
 
