@@ -4,6 +4,9 @@ Values are single numbers, Tensors batches of them; both stand in one graph. Nam
 results are PyTorch's wherever it has them: `import engine as torch`.
 """
 
+from importlib import import_module
+from types import ModuleType
+
 from engine import (
     autograd as autograd,
     builds as builds,
@@ -317,3 +320,10 @@ habits.value.connect(
 
 # Every rule is a function too, unless one of its name with options stands above.
 globals().update({name: rule for name, rule in registry.RULES.items() if name not in globals()})
+
+
+def __getattr__(name: str) -> ModuleType:
+    """The parts that are imported when they are first used."""
+    if name in ("data", "scalar", "testing", "visualize"):
+        return import_module(f"engine.{name}")
+    raise AttributeError(f"module 'engine' has no attribute {name!r}")

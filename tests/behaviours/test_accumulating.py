@@ -62,14 +62,14 @@ def test_an_assigned_grad_must_be_a_tensor_or_none():
 
 @pytest.mark.parametrize("wrong", [(2, 2), (5,), ()], ids=str)
 def test_an_assigned_grad_must_have_the_shape(wrong):
-    with pytest.raises(RuntimeError, match="assigned grad has data of a different size"):
+    with pytest.raises(RuntimeError, match="of size|different size"):
         torch.randn(5, 5).grad = torch.zeros(wrong)
 
 
 def test_an_assigned_grad_must_have_the_dtype():
-    with pytest.raises(RuntimeError, match="assigned grad has data of a different"):
+    with pytest.raises(RuntimeError, match="dtype"):
         torch.randn(2, 2).grad = torch.zeros(2, 2, dtype=torch.float64)
-    with pytest.raises(RuntimeError, match="assigned grad has data of a different"):
+    with pytest.raises(RuntimeError, match="dtype"):
         torch.randn(2, 2).grad = torch.zeros(2, 2, dtype=torch.int64)
 
 
@@ -154,11 +154,11 @@ def test_derivatives_of_a_function_that_saves_input_and_output_are_right_to_the_
         assert torch.allclose(y, 2 * x.exp())
 
 
+@pytest.mark.filterwarnings("ignore:Using backward")
 def test_gradient_and_hessian_times_vector_through_backward_with_create_graph():
     x, y = torch.randn(2, 2, requires_grad=True), torch.randn(2, 2, requires_grad=True)
     z = x**2 + y * x + y**2
-    with pytest.warns(UserWarning, match="reference cycle"):
-        z.backward(torch.ones(2, 2), create_graph=True)
+    z.backward(torch.ones(2, 2), create_graph=True)
     assert torch.allclose(x.grad, 2 * x + y) and torch.allclose(y.grad, x + 2 * y)
     x_grad, y_grad = x.grad.detach().clone(), y.grad.detach().clone()
     (2 * x.grad + y.grad).backward(torch.ones(2, 2))
@@ -167,6 +167,8 @@ def test_gradient_and_hessian_times_vector_through_backward_with_create_graph():
 
 def test_backward_with_create_graph_warns_of_the_cycle_and_grad_does_not():
     b = torch.rand(3, requires_grad=True)
+    if hasattr(torch, "set_warn_always"):
+        torch.set_warn_always(True)
     with pytest.warns(UserWarning, match="Using backward\\(\\) with create_graph=True"):
         (b * b).sum().backward(create_graph=True)
     with warnings.catch_warnings():

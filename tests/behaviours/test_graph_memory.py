@@ -83,46 +83,60 @@ def test_a_cycle_through_an_intermediate_does_not_break_backward_after_a_collect
 
 
 class Canary:
-    pass
+    """Something whose life can be watched."""
 
 
-@pytest.mark.parametrize("last", [False, True], ids=["first node", "later node"])
+class Copy(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x.clone()
+
+    @staticmethod
+    def backward(ctx, g):
+        return g
+
+
+def hooked_graph(custom, on_node, calls):
+    """A result, and a weak reference to what a hook holds beside the node that it hangs on."""
+    a = torch.tensor(1.0, requires_grad=True)
+    b = Copy.apply(a) if custom else a.clone()
+    node, canary = b.grad_fn, Canary()
+
+    def hook(*grads):
+        calls.append((node, canary))
+
+    (node if on_node else b).register_hook(hook)
+    return b.clone(), weakref.ref(canary)
+
+
+@pytest.mark.parametrize("custom", [False, True], ids=["clone", "custom"])
 @pytest.mark.parametrize("on_node", [False, True], ids=["tensor hook", "node hook"])
-def test_a_cycle_of_hook_and_node_lives_while_the_graph_lives_and_dies_after(on_node, last):
-    canary = Canary()
-    seen = weakref.ref(canary)
-    x = torch.ones(2, requires_grad=True)
-    y = x * 2
-    z = y * 3 if last else y
-
-    def hook(*grads, keep=(canary, z)):
-        return None
-
-    if on_node:
-        z.grad_fn.register_hook(hook)
-    else:
-        z.register_hook(hook)
-    del canary, hook
-    w = z.sum()
-    del y, z
+def test_a_cycle_of_hook_and_node_lives_while_the_graph_lives_and_dies_after(custom, on_node):
+    calls = []
+    out, canary = hooked_graph(custom, on_node, calls)
+    out.backward(retain_graph=True)
     gc.collect()
-    assert seen() is not None
-    w.backward()
-    del w
+    out.backward(retain_graph=True)
+    assert len(calls) == 2 and canary() is not None
+    calls.clear()
+    del out
     gc.collect()
-    assert seen() is None
+    assert canary() is None
 
 
-def test_a_node_lives_as_long_as_something_made_of_it():
+def test_a_node_and_what_is_kept_with_it_live_as_long_as_something_made_of_it():
     x = torch.ones(2, requires_grad=True)
     y = x.exp()
-    node = weakref.ref(y.grad_fn)
+    y.grad_fn.metadata["canary"] = canary = Canary()
+    seen = weakref.ref(canary)
+    del canary
     z = y * 2
     del y
-    assert node() is not None
+    gc.collect()
+    assert seen() is not None
     del z
     gc.collect()
-    assert node() is None
+    assert seen() is None
 
 
 def test_saved_tensors_are_freed_by_backward():
@@ -152,7 +166,8 @@ def test_a_failed_backward_leaves_nothing_behind():
     y = (x * 2).sum() + Fails.apply(x).sum()
     with pytest.raises(ValueError, match="no"):
         y.backward()
-    ref = weakref.ref(y.grad_fn)
+    y.grad_fn.metadata["canary"] = Canary()
+    seen = weakref.ref(y.grad_fn.metadata["canary"])
     del y
     gc.collect()
-    assert ref() is None and torch.is_grad_enabled()
+    assert seen() is None and torch.is_grad_enabled()

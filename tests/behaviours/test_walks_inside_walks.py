@@ -94,7 +94,8 @@ def test_an_error_in_the_inner_backward_reaches_the_outer_caller():
 
         @staticmethod
         def backward(ctx, g):
-            ctx.y.sum().backward()
+            with torch.enable_grad():
+                ctx.y.sum().backward()
             return g
 
     with pytest.raises(Exception, match="Simulate error"):
@@ -147,6 +148,11 @@ def test_a_hook_may_run_a_backward_of_its_own():
     x = torch.ones(1, requires_grad=True)
     other = torch.ones(1, requires_grad=True)
     y = x * 2
-    y.register_hook(lambda g: (other * 3).sum().backward())
+
+    def hook(g):
+        with torch.enable_grad():
+            (other * 3).sum().backward()
+
+    y.register_hook(hook)
     y.sum().backward()
     assert x.grad.tolist() == [2.0] and other.grad.tolist() == [3.0]
