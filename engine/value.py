@@ -484,7 +484,6 @@ def walk(root, gradient):
             return False
         root._flight = gradient
         push_back(order)
-        deliver(order)
         return True
     finally:
         _free.release()
@@ -529,22 +528,29 @@ def further(extra, now):
 
 
 def push_back(order):
-    """Send each node's gradient on to its parents, children before parents."""
-    for end in range(len(order), 0, -1000000):
-        interpreter.check_signals()
-        for v in reversed(order[max(0, end - 1000000) : end]):
-            g = v._flight
-            p = v._a
-            if p is not None:
-                c = g * v._slope_a
-                p._flight += c if c == c else contribution(v, g, v._slope_a)
-            p = v._b
-            if p is not None:
-                c = g * v._slope_b
-                p._flight += c if c == c else contribution(v, g, v._slope_b)
-            if type(v._extra) is Extra:
-                for q, slope in v._extra.more:
-                    q._flight += contribution(v, g, slope)
+    """Send each node's gradient on to its parents, children before parents; leaves get theirs
+    after the last."""
+    leaves = []
+    for v in reversed(order):
+        g = v._flight
+        p = v._a
+        if p is None and v._b is None:
+            leaves.append(v)
+            continue
+        v._grad = g
+        v._has_grad = True
+        if p is not None:
+            c = g * v._slope_a
+            p._flight += c if c == c else contribution(v, g, v._slope_a)
+        p = v._b
+        if p is not None:
+            c = g * v._slope_b
+            p._flight += c if c == c else contribution(v, g, v._slope_b)
+        if type(v._extra) is Extra:
+            for q, slope in v._extra.more:
+                q._flight += contribution(v, g, slope)
+    for v in leaves:
+        keep(v, v._flight)
 
 
 def contribution(v, gradient, slope):
@@ -553,16 +559,6 @@ def contribution(v, gradient, slope):
     if c != c and slope == 0.0 and op_of(v) in selections:
         return 0.0
     return c
-
-
-def deliver(order):
-    """Put the gradients where programs read them, and leave the nodes as they were found."""
-    for v in order:
-        if v._a is None and v._b is None:
-            keep(v, v._flight)
-        else:
-            v._grad = v._flight
-            v._has_grad = True
 
 
 def keep(v, gradient):

@@ -34,12 +34,10 @@ cdef bint walk(Value root, double gradient) except -1
 cdef bint arrange(list order, Value root, long long now) except -1
 @cython.locals(p=Value)
 cdef Value further(object extra, long long now)
-@cython.locals(v=Value, p=Value, q=Value, slope=double, g=double, c=double, end=cython.Py_ssize_t)
+@cython.locals(v=Value, p=Value, q=Value, leaves=list, slope=double, g=double, c=double)
 cdef int push_back(list order) except -1
 @cython.locals(c=double)
 cpdef double contribution(Value v, double gradient, double slope) except? -1
-@cython.locals(v=Value)
-cdef int deliver(list order) except -1
 cpdef int keep(Value v, double gradient) except -1
 @cython.locals(v=Value)
 cpdef adopt(Value v, object extra)

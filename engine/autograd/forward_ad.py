@@ -9,6 +9,7 @@ All tangents lie in the level and end with it. Nothing is kept or computed outsi
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
+from weakref import ref
 
 from engine import habits, printing
 from engine.creation import zeros_like
@@ -57,14 +58,14 @@ class Level:
     """
 
     def __init__(self) -> None:
-        self.tangents: dict[int, tuple[Any, Any]] = {}
-        self.places: dict[tuple[int, int], tuple[Any, Any]] = {}
+        # By id, and by node and output number: (what keeps or watches the owner, tangent).
+        self.tangents: dict[Any, tuple[Any, Any]] = {}
 
     def tangent(self, x: Any) -> Any:
         """The tangent of x, or None."""
         if not isinstance(x, DIFFERENTIABLE):
             return None
-        found = self.tangents.get(id(x)) or self.places.get(place_of(x))
+        found = self.tangents.get(id(x)) or self.tangents.get(place_of(x))
         if found is not None:
             return found[1]
         base = getattr(x, "_base", None)
@@ -72,10 +73,16 @@ class Level:
         return None if below is None else x._view.replay(below)
 
     def put(self, x: Any, t: Any) -> None:
-        """Make t the tangent of x, and of what stands for x in its node."""
-        self.tangents[id(x)] = (x, t)
+        """Make t the tangent of x, and of what stands for x in its node; None: it has none."""
+        self.keep(id(x), x, t)
         if isinstance(x, Tensor) and x._grad_fn is not None:
-            self.places[place_of(x)] = (x._grad_fn, t)
+            self.keep(place_of(x), x._grad_fn, t)
+
+    def keep(self, key: Any, owner: Any, t: Any) -> None:
+        """Keep a tangent as long as its owner lives; a Value, which cannot be watched, is kept."""
+        table = self.tangents
+        watched = owner if isinstance(owner, Value) else ref(owner, lambda _: table.pop(key, None))
+        table[key] = (watched, t)
 
     @contextmanager
     def outside(self) -> Iterator[None]:
@@ -94,7 +101,9 @@ class Level:
     def __call__(self, out: Any, op: Any, operands: Any) -> None:
         tangents = [self.tangent(x) for x in operands]
         results = out if isinstance(out, tuple) else (out,)
-        if op == "in_place":
+        if op == "detach_":
+            self.put(out, None)
+        elif op == "in_place":
             self.keep_old(out, operands[0]._grad_fn)
             self.write(out, tangents[0])
         elif any(t is not None for t in tangents):
@@ -111,7 +120,7 @@ class Level:
         old, t = node and node.saved[0], self.tangent(x)
         if isinstance(old, Saved) and t is not None:
             with self.outside():
-                self.tangents[id(old.saved)] = (old.saved, t.clone())
+                self.keep(id(old.saved), old.saved, t.clone())
 
     def write(self, x: Any, t: Any) -> None:
         """Give x, changed in place, the tangent t; where it has one, or is a view, in place."""
@@ -126,9 +135,10 @@ class Level:
             self.put(x, new if old is None else old if new is old else old.copy_(new))
 
 
-def place_of(x: Any) -> tuple[int, int]:
+def place_of(x: Any) -> tuple[int, int] | None:
     """What names an output of a node, whichever object stands for it."""
-    return (id(x._grad_fn), x._output_nr) if isinstance(x, Tensor) and x._grad_fn else (0, 0)
+    recorded = isinstance(x, Tensor) and x._grad_fn is not None
+    return (id(x._grad_fn), x._output_nr) if recorded else None
 
 
 def tangents_of(
@@ -430,7 +440,16 @@ def unpack_dual(tensor: Any, *, level: int | None = None) -> UnpackedDualTensor:
     current = levels()[-1]
     tangent = current.tangent(tensor)
     with current.outside():
-        return UnpackedDualTensor(same(tensor), tangent)
+        primal = same(tensor)
+    current.put(primal, None)
+    return UnpackedDualTensor(primal, tangent)
+
+
+def __getattr__(name: str) -> Any:
+    """_current_level: 0 in a level, -1 outside, as PyTorch's own tests ask for it."""
+    if name == "_current_level":
+        return 0 if levels() else -1
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def remark(t: Any) -> str | None:

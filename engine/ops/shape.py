@@ -289,6 +289,8 @@ def detach_(input: Any) -> Any:
     if input._base is not None:
         raise RuntimeError("Can't detach views in-place. Use detach() instead.")
     input._grad_fn, input._output_nr, input._requires_grad = None, 0, False
+    for observer in state.observers:
+        observer(input, "detach_", ())
     return input
 
 

@@ -237,11 +237,9 @@ def folded_by_line(
 
     What has no recorded line folds by its operation. Raises TooLarge where that leaves too many.
     """
-    keys = [key_of(box, where) for box, where in zip(boxes, lines, strict=True)]
-    numbers: dict[Any, int] = {}
-    for key in keys:
-        if key is not None:
-            numbers.setdefault(key, len(numbers))
+    numbers, keys = numbered(boxes, lines, labels=True)
+    if len(numbers) > MOST:
+        numbers, keys = numbered(boxes, lines, labels=False)
     if len(numbers) > MOST:
         raise TooLarge(
             f"explore: a page holds at most {MOST} nodes; this graph has {len(boxes)}, made by "
@@ -262,11 +260,19 @@ def folded_by_line(
     )
 
 
-def key_of(box: Box, where: Where) -> Any:
-    """What a box folds with; None for a constant, which is not shown."""
-    if box.kind == "constant":
-        return None
-    return box.kind == "leaf", where or (box.op, box.shape)
+def numbered(
+    boxes: list[Box], lines: list[Where], labels: bool
+) -> tuple[dict[Any, int], list[Any]]:
+    """The key of each box, that of what it folds with (None for a constant, which is not shown),
+    and the keys' numbers in order. labels: whether boxes of different labels stay apart."""
+    numbers: dict[Any, int] = {}
+    keys: list[Any] = []
+    for box, where in zip(boxes, lines, strict=True):
+        key = (box.kind == "leaf", where or (box.op, box.shape), labels and box.label)
+        keys.append(None if box.kind == "constant" else key)
+        if keys[-1] is not None:
+            numbers.setdefault(key, len(numbers))
+    return numbers, keys
 
 
 def first_made(those: list[int], made: list[Made | None]) -> tuple[int, int]:
@@ -283,6 +289,8 @@ def fold(
     file = f"{os.path.basename(where[0])} " if where and len(files) > 1 else ""
     here = f"{file}line {where[1]}" if where else ""
     box.label = f"leaves of {here}".strip() if first.kind == "leaf" else here
+    if len(those) == 1 and first.label:
+        box.label = first.label
     box.op = " ".join(list(dict.fromkeys(boxes[i].op for i in those if boxes[i].op))[:4])
     box.data = spread([x for i in those for x in extremes(boxes[i].data)])
     number_ = group[those[0]]

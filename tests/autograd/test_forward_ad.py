@@ -411,13 +411,52 @@ def test_levels_of_transformations_nest_without_confusion():
     assert inner(x).item() == 18.0
 
 
-def test_nothing_is_kept_after_a_level():
+def test_a_level_keeps_neither_tensors_nor_tangents_alive():
     with dual_level():
-        dual = make_dual(engine.ones(2), engine.ones(2))
-        out = weakref.ref(dual * 2.0)
-        assert out() is not None
-    gc.collect()
-    assert out() is None
+        t = engine.ones(2)
+        dual = make_dual(engine.ones(2), t)
+        gone = [weakref.ref(x) for x in (dual, t)]
+        del t
+        assert gone[1]() is not None
+        assert unpack_dual(dual * 2.0).tangent.tolist() == [2.0, 2.0]
+        del dual
+        assert [x() for x in gone] == [None, None]
+
+
+def test_a_primal_has_no_tangent_and_detaching_in_place_drops_it():
+    with dual_level():
+        dual = make_dual(engine.ones(2), engine.ones(2)).clone()
+        primal = unpack_dual(dual).primal
+        assert unpack_dual(primal).tangent is None
+        assert "tangent" not in repr(primal)
+        dual.detach_()
+        assert unpack_dual(dual * 2.0).tangent is None
+
+
+def test_only_the_tangent_of_what_is_dual_is_changed_in_place():
+    with dual_level():
+        foo, bar = engine.ones(2), engine.ones(2)
+        dual = make_dual(foo, bar)
+        dual *= 2
+        assert unpack_dual(foo).tangent is None
+        assert (foo.tolist(), bar.tolist()) == ([2.0, 2.0], [2.0, 2.0])
+        view = dual.narrow(0, 0, 1)
+        view *= 3
+        assert unpack_dual(foo).tangent is None
+        assert unpack_dual(dual).tangent.tolist() == [6.0, 2.0]
+        apart = foo.clone()
+        aside = apart.detach()
+        aside += dual
+        assert unpack_dual(apart).tangent is None
+        assert unpack_dual(aside).tangent.tolist() == [6.0, 2.0]
+
+
+def test_the_number_of_the_level_can_be_asked_for():
+    assert forward_ad._current_level == -1
+    with dual_level():
+        assert forward_ad._current_level == 0
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+        forward_ad.nonsense  # noqa: B018
 
 
 def test_a_cycle_of_a_dual_and_its_graph_is_freed():
