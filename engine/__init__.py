@@ -23,6 +23,10 @@ from engine import (
     tensors,
     utils as utils,
 )
+from engine.autograd.anomaly_mode import (
+    is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled,
+    is_anomaly_enabled as is_anomaly_enabled,
+)
 from engine.builds import (
     __version__ as __version__,
     backend as backend,
@@ -63,7 +67,13 @@ from engine.creation import (
     zeros as zeros,
     zeros_like as zeros_like,
 )
-from engine.devices import device as device
+from engine.devices import (
+    channels_last as channels_last,
+    contiguous_format as contiguous_format,
+    device as device,
+    memory_format as memory_format,
+    preserve_format as preserve_format,
+)
 from engine.dtypes import (
     bool as bool,
     double as double,
@@ -88,6 +98,7 @@ from engine.dtypes import (
 from engine.function import Function as Function, once_differentiable as once_differentiable
 from engine.grad_mode import (
     enable_grad as enable_grad,
+    inference_mode as inference_mode,
     is_grad_enabled as is_grad_enabled,
     no_grad as no_grad,
     set_grad_enabled as set_grad_enabled,
@@ -97,6 +108,10 @@ from engine.ops.blends import (
     addcdiv as addcdiv,
     addcmul as addcmul,
     lerp as lerp,
+)
+from engine.ops.collect import (
+    index_reduce as index_reduce,
+    scatter_reduce as scatter_reduce,
 )
 from engine.ops.elementwise import (
     absolute as absolute,
@@ -274,6 +289,7 @@ from engine.ops.stepwise import (
     fmod as fmod,
     frac as frac,
     nan_to_num as nan_to_num,
+    nextafter as nextafter,
     remainder as remainder,
     round as round,
     sgn as sgn,

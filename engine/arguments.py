@@ -37,6 +37,24 @@ def refuse_call(function: Any, called: Any) -> None:
     )
 
 
+# What a node has, and a bare instance of a Function has not.
+OF_NODES = frozenset(
+    "register_hook register_prehook next_functions name metadata saved_tensors needs_input_grad "
+    "_register_hook_dict _input_metadata _sequence_nr _set_sequence_nr".split()
+)
+
+
+def refuse_attribute(instance: Any, name: str) -> None:
+    """Say that a bare instance of a Function is no node."""
+    if name not in OF_NODES:
+        raise AttributeError(f"{type(instance).__name__!r} object has no attribute {name!r}")
+    raise RuntimeError(
+        f"Attribute '{name}' is invalid for this instance of {type(instance).__name__}: it is no "
+        "node, or its underlying PyNode has already been deallocated; the node of a result y of "
+        "apply is y.grad_fn"
+    )
+
+
 @cache
 def signature(function: Any) -> inspect.Signature:
     """The parameters of forward that `apply` fills: without ctx, in the style that has it."""

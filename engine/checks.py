@@ -2,6 +2,7 @@
 input, differentiable where that is asked for. What broadcasting spread is summed here, and
 nowhere else."""
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -79,14 +80,32 @@ def counted(node: Node, given: Any) -> tuple[Any, ...]:
     return given[:n]
 
 
-def returned(node: Node, x: Any, outputs: tuple[Any, ...]) -> None:
-    """What forward marked as changed in place is among what it returned."""
+def dirty(node: Any, x: Any, inputs: tuple[Any, ...], outputs: tuple[Any, ...]) -> None:
+    """What forward marked as changed in place is an input, and among what it returned."""
+    if position(x, inputs) is None:
+        text = (
+            f"{node.function_name}: mark_dirty received a tensor that was not an input. It takes "
+            "the inputs that forward changed in place; other tensors need no mark"
+        )
+        if is_view(x):
+            raise RuntimeError(text)
+        warnings.warn(text, UserWarning, stacklevel=4)
     if position(x, outputs) is None:
         raise RuntimeError(
             f"{node.name()}: Some elements marked as dirty during the forward method were not "
             "returned as output. The inputs that are modified inplace must all be outputs of the "
             "Function: return them, or change a clone()"
         )
+
+
+def any_in_graphs(xs: tuple[Any, ...]) -> bool:
+    """Whether there is a Value or a Tensor among them."""
+    return any(isinstance(x, DIFFERENTIABLE) for x in xs)
+
+
+def is_view(x: Any) -> bool:
+    """Whether x is a view of another Tensor."""
+    return isinstance(x, TensorBase) and x._base is not None
 
 
 def guarded(node: Node, given: tuple[Any, ...], grads: list[Any]) -> tuple[Any, ...]:

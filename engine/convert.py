@@ -31,6 +31,7 @@ def to(
     device: Any = None,
     non_blocking: bool = False,
     copy: bool = False,
+    memory_format: Any = devices.preserve_format,
 ) -> Tensor:
     """The tensor in another dtype: t.to(dtype), t.to(device), t.to(device, dtype), t.to(other).
 
@@ -47,7 +48,10 @@ def to(
         elif x is not None:
             dtype = x
     devices.check(device, "to")
-    return cast(input, dtypes.to_numpy(dtype) or input._array.dtype, copy)
+    out = cast(input, dtypes.to_numpy(dtype) or input._array.dtype, copy)
+    if memory_format is devices.preserve_format:
+        return out
+    return out.contiguous(memory_format=memory_format)
 
 
 @method

@@ -47,3 +47,27 @@ def check(d: Any, where: str) -> None:
     """Refuse a device that is not the CPU; None means the CPU."""
     if d is not None and not isinstance(d, device) and str(d).partition(":")[0] != "cpu":
         raise RuntimeError(CPU_ONLY.format(where, d))
+
+
+class memory_format:
+    """How the elements of a tensor lie in memory: see contiguous_format, channels_last."""
+
+    __slots__ = ("name", "order")
+
+    def __init__(self, name: str, order: Any):
+        self.name = name
+        self.order = order
+
+    def __repr__(self) -> str:
+        return f"engine.{self.name}"
+
+    def order_of(self, ndim: int) -> Any:
+        """NumPy's order, "C" or "K", or the dimensions from the widest steps to the narrowest."""
+        if not isinstance(self.order, str) and len(self.order) != ndim:
+            raise RuntimeError(f"required rank {len(self.order)} tensor to use {self.name} format")
+        return self.order
+
+
+contiguous_format = memory_format("contiguous_format", "C")
+preserve_format = memory_format("preserve_format", "K")
+channels_last = memory_format("channels_last", (0, 2, 3, 1))

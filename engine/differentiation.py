@@ -1,12 +1,13 @@
 """`grad` and `backward`: derivatives of given outputs by given inputs."""
 
+import threading
 import warnings
 from typing import Any, NamedTuple
 
 from engine import graph
 from engine.graph import edge_key
 from engine.habits import Value
-from engine.nodes import attach, edge_of, needs_grad, shape_of, value, zero
+from engine.nodes import TensorBase, attach, edge_of, modes, needs_grad, shape_of, value, zero
 
 
 class GradientEdge(NamedTuple):
@@ -49,7 +50,7 @@ def seeds(
             f"{where}: got {len(outputs)} tensors and {len(given)} gradients; give one for each"
         )
     pairs = [
-        (x, seed(x, g, where))
+        (x, seed(x, g, where, i))
         for i, (x, g) in enumerate(zip(outputs, given, strict=True))
         if needs_grad(x) or (not constants and refuse_constant(i, where))
     ]
@@ -66,10 +67,10 @@ def refuse_constant(i: int, where: str) -> bool:
     )
 
 
-def seed(x: Any, g: Any, where: str) -> Any:
-    """The gradient of one output: as given, checked, or 1 where it is one number."""
+def seed(x: Any, g: Any, where: str, i: int) -> Any:
+    """The gradient of output i: as given, checked, or 1 where it is one number."""
     if not isinstance(x, Value):
-        return x._seed(g, where)
+        return x._seed(g, where, i)
     return 1.0 if g is None else g if isinstance(g, Value) else value.as_float(g, where)
 
 
@@ -89,7 +90,8 @@ def backward(
     if inputs is not None:
         inputs = differentiated(inputs)
         if not inputs:
-            raise RuntimeError("backward: inputs must not be empty")
+            raise RuntimeError("backward: `inputs` argument cannot be empty; leave it out for all")
+        refuse_constants(inputs, "backward")
     if create_graph:
         warnings.warn(
             "Using backward() with create_graph=True will create a reference cycle between the "
@@ -109,12 +111,43 @@ def accumulated(
     roots: list[Any], gradients: list[Any], retain: bool | None, create: bool, inputs: Any
 ) -> None:
     """Add the derivatives of the roots to `.grad` of their leaves, or of the inputs given."""
-    walk = graph.walked(roots, gradients, inputs, retain, create)
+    walk = graph.walked(roots, gradients, inputs, retain, create, writes=True)
     arrived = walk.arrived
     if inputs is not None:
         keys = [(x, edge_key(edge_of(x))) for x in inputs]
         arrived = [(x, walk.captured[key]) for x, key in keys if key in walk.captured]
-    graph.accumulate(arrived, create)
+    accumulate(arrived, create)
+
+
+# Two threads may add to the gradient of one leaf.
+_adding = threading.Lock()
+
+
+def accumulate(arrived: list[tuple[Any, Any]], create_graph: bool) -> None:
+    """Write the gradients: inner Values set theirs, all others add to theirs. Hooks run then."""
+    before = modes.set_grad(create_graph)
+    try:
+        with _adding:
+            for x, g in arrived:
+                if isinstance(x, Value):
+                    value.keep(x, g.data if isinstance(g, Value) else g)
+                else:
+                    x._accumulate(g, create_graph)
+        for x, _ in arrived:
+            if isinstance(x, TensorBase) and x._hooks is not None:
+                x._hooks.on_accumulated(x)
+    finally:
+        modes.set_grad(before)
+
+
+def refuse_constants(inputs: tuple[Any, ...], where: str) -> None:
+    """Refuse inputs that have no gradient."""
+    for x in inputs:
+        if not needs_grad(x):
+            raise RuntimeError(
+                f"{where}: One of the differentiated Tensors does not require grad; make it with "
+                "requires_grad=True"
+            )
 
 
 def general(v: Any, gradient: float, retain_graph: bool | None, inputs: Any) -> None:
@@ -144,21 +177,22 @@ def grad(
     of the graph, for derivatives of derivatives. An input that the outputs do not depend on is a
     RuntimeError, or None with allow_unused, or zeros with materialize_grads.
     """
+    asked = as_tuple(inputs)
     outputs, inputs = differentiated(outputs), differentiated(inputs)
     if not inputs:
         raise ValueError("grad requires non-empty inputs.")
-    for x in inputs:
-        if not needs_grad(x):
-            raise RuntimeError(
-                "grad: One of the differentiated Tensors does not require grad; make it with "
-                "requires_grad=True"
-            )
+    refuse_constants(inputs, "grad")
+    if materialize_grads and allow_unused is False:
+        raise ValueError(
+            "grad: Expected allow_unused to be True or not passed when materialize_grads=True, "
+            "but got: allow_unused=False"
+        )
     outputs, starts = seeds(outputs, grad_outputs, "grad", bool(allow_unused or materialize_grads))
     walk = graph.walked(outputs, starts, inputs, retain_graph, create_graph)
     found = [walk.captured.get(edge_key(edge_of(x))) for x in inputs]
     return tuple(
         answer(i, x, g, materialize_grads, allow_unused)
-        for i, (x, g) in enumerate(zip(inputs, map(joined, found), strict=True))
+        for i, (x, g) in enumerate(zip(asked, map(joined, found), strict=True))
     )
 
 
@@ -166,6 +200,11 @@ def answer(i: int, x: Any, g: Any, materialize: bool, allow_unused: bool | None)
     """What grad says of input i, whose derivative is g, or None where there is no path to it."""
     if g is not None:
         return g
+    if materialize and is_edge(x):
+        raise RuntimeError(
+            "grad: materialize_grads cannot be used when the given input is a GradientEdge; give "
+            "the Tensor, whose shape the zeros are to have"
+        )
     if materialize:
         return zero(shape_of(x))
     if not allow_unused:

@@ -54,6 +54,7 @@ class FunctionNode(Node):
     materialize_grads = True
     _dirty: tuple[Any, ...] = ()
     _constant: tuple[Any, ...] = ()
+    _materialize_non_diff_grads = True
     _to_save: Any = None
     _saved: Any = ()
 
@@ -101,6 +102,8 @@ class FunctionNode(Node):
         given = checks.counted(self, self._function.gradient()(self, *grads))
         return checks.guarded(self, given, grads) if state.grad_enabled else given
 
+    differentiate_nothing = differentiate
+
     def apply(self, *grads: Any) -> Any:
         """Call backward by hand: one gradient per output; returns what backward does."""
         given = self.differentiate(list(grads))
@@ -111,21 +114,26 @@ class FunctionNode(Node):
     def finish(self, args: tuple[Any, ...], output: Any, recorded: bool) -> Any:
         """Make what forward returned results of this node, where it is recorded."""
         outputs = output if isinstance(output, tuple) else (output,)
-        if not any(isinstance(x, DIFFERENTIABLE) for x in outputs):
+        if not checks.any_in_graphs(outputs) and checks.any_in_graphs(args):
             outputs = tuple(checks.joined(self, x, args) for x in outputs)
         if recorded:
             self._edges = tuple(map(edge_of, args))
         for x in self._dirty:
-            checks.returned(self, x, outputs)
+            checks.dirty(self, x, args, outputs)
             x._change_in_place(self.function_name, recorded)
         if recorded:
             self.keep(args, outputs)
-        self._shapes = [shape_of(x) for x in outputs]
+        self._shapes = [self.wanted_shape(x) for x in outputs]
         results = tuple(self.result(i, x, args, recorded) for i, x in enumerate(outputs))
         for observer in state.observers:
             observer(results, self, args)
         self._dirty = self._constant = ()
         return results if isinstance(output, tuple) else results[0]
+
+    def wanted_shape(self, x: Any) -> Any:
+        """What the gradient of an output must look like."""
+        constant = position(x, self._constant) is not None
+        return False if constant and not self._materialize_non_diff_grads else shape_of(x)
 
     def result(self, i: int, x: Any, args: tuple[Any, ...], recorded: bool) -> Any:
         """Output i, with its place in the graph."""
@@ -136,9 +144,9 @@ class FunctionNode(Node):
             return x._rebase(self, i) if recorded else x
         if position(x, args) is not None:
             x = x.detach() if isinstance(x, Value) or not recorded else x._as_is()
-        elif not recorded and x.requires_grad:
+        elif not recorded and x.requires_grad and not checks.is_view(x):
             return x.detach()
-        if recorded and isinstance(x, TensorBase):
+        if state.grad_enabled and isinstance(x, TensorBase):
             x._returned(len(self._shapes) > 1)
         return attach(x, self, i) if recorded else x
 
@@ -177,11 +185,14 @@ class Function:
     ctx, and `setup_context(ctx, inputs, output)` saves.
     """
 
-    _node_class: Any = None
+    _backward_cls: Any = None
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
         arguments.refuse_call(cls, args or kwargs)
         return super().__new__(cls)
+
+    def __getattr__(self, name: str) -> Any:
+        arguments.refuse_attribute(self, name)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         raise RuntimeError(arguments.LEGACY.format(type(self).__name__))
@@ -219,9 +230,9 @@ class Function:
     @classmethod
     def node(cls) -> FunctionNode:
         """A new ctx, of the class <Function>Backward."""
-        if "_node_class" not in cls.__dict__:
-            cls._node_class = type(f"{cls.__name__}Backward", (FunctionNode,), {"_function": cls})
-        return cls._node_class()
+        if "_backward_cls" not in cls.__dict__:
+            cls._backward_cls = type(f"{cls.__name__}Backward", (FunctionNode,), {"_function": cls})
+        return cls._backward_cls()
 
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:

@@ -39,7 +39,8 @@ class GradMode:
     def __call__(self, function: F) -> F:
         if inspect.isclass(function):
             warnings.warn(
-                f"{type(self).__name__}: decorating a class is deprecated; decorate its methods",
+                f"{type(self).__name__}: Decorating classes is deprecated and will be disabled; "
+                "decorate the methods",
                 FutureWarning,
                 stacklevel=2,
             )
@@ -58,6 +59,18 @@ class no_grad(GradMode):
 
 class enable_grad(GradMode):
     """Operations in here are recorded, also inside a no_grad block. A block or a decorator."""
+
+
+class inference_mode(GradMode):
+    """no_grad under another name: tensors made in here may be used in a graph later, which
+    PyTorch refuses. inference_mode(False) is enable_grad."""
+
+    def __new__(cls, mode: Any = True) -> Any:
+        if callable(mode):
+            return cls()(mode)
+        self = GradMode.__new__(cls)
+        self.mode = not mode
+        return self
 
 
 class set_grad_enabled(GradMode):

@@ -3,7 +3,7 @@
 It orders the nodes as the scalar walk does (depth first from the root, first parent first, read
 backwards), hands gradients over and reduces broadcasting, once, for everyone; it knows no
 operation. All its state lies in the call, so a walk inside a walk, another thread or an exception
-finds the nodes clean; `.grad`s are written after the last node.
+finds the nodes clean; `.grad`s are written after the last node, by who asked for the walk.
 """
 
 import threading
@@ -74,6 +74,8 @@ def current_walk() -> Any:
 class Walk:
     """One walk back: from roots with their gradients to the leaves, or to the inputs asked for."""
 
+    writes = False
+
     def __init__(self, roots: list[Edge], inputs: list[Edge] | None, retain: bool, create: bool):
         self.retain_graph = retain
         self.create_graph = create
@@ -95,8 +97,14 @@ class Walk:
                 needed.add(id(node))
         return needed
 
+    def let_write(self, inputs: Iterable[Edge]) -> None:
+        """`.grad` is to be written: hooks of accumulation run, and the nodes asked for too."""
+        self.writes = True
+        self.needed |= {id(node) for node, _ in inputs if isinstance(node, Node)}
+
     def add(self, edge: Edge, g: Any) -> None:
-        """Add g to what has arrived at the edge, where that leads to something asked for."""
+        """Add g to what has arrived at the edge, where that leads to something asked for. None:
+        the node has its turn, though no gradient arrives."""
         node, i = edge
         if (
             self.wanted is not None
@@ -105,6 +113,8 @@ class Walk:
         ):
             return
         arrived = self.flight.setdefault(id(node), {})
+        if g is None:
+            return
         if i in arrived:
             g = arrived[i] + g
         elif type(g) is float:
@@ -130,7 +140,10 @@ class Walk:
 
     def visit(self, node: Any, arrived: dict[int, Any]) -> None:
         """Take what has arrived at a node, and send it on."""
-        if isinstance(node, TensorBase) or (isinstance(node, Value) and node.is_leaf):
+        if not arrived and not isinstance(node, Node):
+            for edge in edges(node):
+                self.add(edge, None)
+        elif isinstance(node, TensorBase) or (isinstance(node, Value) and node.is_leaf):
             self.arrived.append((node, arrived[0]))
         elif isinstance(node, Value):
             self.visit_value(node, hooks.run_on_value(node, arrived[0]))
@@ -155,12 +168,13 @@ class Walk:
         grads = [arrived.get(i) for i in range(len(node._shapes))]
         if hooked is not None:
             grads = hooked.before(grads)
-        given = node.differentiate(grads)
+        given = node.differentiate(grads) if arrived else node.differentiate_nothing(grads)
         if hooked is not None:
             given = hooked.after(given, grads)
         for i, (edge, g) in enumerate(zip(node._edges, given, strict=True)):
-            if edge is not None and g is not None:
-                self.add(edge, fit(g, edge, node, i, self.create_graph))
+            if edge is not None:
+                fitting = None if g is None else fit(g, edge, node, i, self.create_graph)
+                self.add(edge, fitting)
         if not self.retain_graph:
             node.release()
 
@@ -178,7 +192,7 @@ class Walk:
         if isinstance(x, Value):
             g = hooks.run_on_value(x, g) if x.is_leaf else g
         elif x._hooks is not None and x.is_leaf:
-            g = x._hooks.on_leaf(g)
+            g = x._hooks.on_leaf(g, self.writes)
         if self.wanted is not None and (id(x), 0) in self.wanted:
             self.captured[id(x), 0] = g
         return g
@@ -202,35 +216,25 @@ def value_contributions(v: Any, g: Any, create_graph: bool) -> list[tuple[Edge, 
     return [((p, 0), value.contribution(v, g, slope)) for p, slope in pairs if p is not None]
 
 
-# Two threads may add to the gradient of one leaf.
-_adding = threading.Lock()
-
-
-def accumulate(arrived: list[tuple[Any, Any]], create_graph: bool) -> None:
-    """Write the gradients: inner Values set theirs, all others add to theirs."""
-    with _adding:
-        for x, g in arrived:
-            if isinstance(x, Value):
-                value.keep(x, g.data if isinstance(g, Value) else g)
-            else:
-                x._accumulate(g, create_graph)
-    for x, _ in arrived:
-        if isinstance(x, TensorBase) and x._hooks is not None:
-            x._hooks.on_accumulated(x)
-
-
 def kind_of_walk() -> Any:
     """Walk, or what an observer of this thread (anomaly detection) has in its place."""
     return next((o.walk for o in modes.of_threads().observers if hasattr(o, "walk")), Walk)
 
 
 def walked(
-    roots: Sequence[Any], gradients: Sequence[Any], inputs: Any, retain: bool | None, create: bool
+    roots: Sequence[Any],
+    gradients: Sequence[Any],
+    inputs: Any,
+    retain: bool | None,
+    create: bool,
+    writes: bool = False,
 ) -> Walk:
     """A walk from the roots with these gradients, done."""
     starts = [edge_of(x) for x in roots]
     ends = None if inputs is None else [edge_of(x) for x in inputs]
     walk = kind_of_walk()(starts, ends, create if retain is None else retain, create)
+    if writes:
+        walk.let_write(ends or ())
     for start, g in zip(starts, gradients, strict=True):
         walk.add(start, g.data if isinstance(g, Value) and not create else g)
     depth.run(walk.run)

@@ -50,12 +50,15 @@ class Hooks:
         self.accumulated: Table = {}
 
     def on_outputs(self, walk: Any, arrived: dict[int, Any]) -> None:
-        """Run the hooks of the output tensors, then keep what retain_grad asked for."""
-        for i, g in list(arrived.items()):
-            arrived[i] = run(self.outputs.get(i, {}), g)
+        """Run the hooks of the output tensors, also of those without a gradient, which get None;
+        then keep what retain_grad asked for."""
+        for i in sorted({*arrived, *self.outputs}):
+            g = run(self.outputs.get(i, {}), arrived.get(i))
             tensor = self.retained[i]() if i in self.retained else None
-            if tensor is not None:
-                walk.arrived.append((tensor, arrived[i]))
+            if g is not None:
+                arrived[i] = g
+                if tensor is not None:
+                    walk.arrived.append((tensor, g))
 
     def before(self, grads: list[Any]) -> list[Any]:
         """The gradients of the outputs after the pre-hooks of the node."""
@@ -71,15 +74,17 @@ class Hooks:
             given = given if new is None else tuple(as_list(new))
         return given
 
-    def on_leaf(self, g: Any) -> Any:
-        """The gradient of a leaf after its hooks and the pre-hooks of its AccumulateGrad."""
-        return self.before([run(self.outputs.get(0, {}), g)])[0]
+    def on_leaf(self, g: Any, writes: bool) -> Any:
+        """The gradient of a leaf after its hooks and, where it is to be written, the pre-hooks of
+        its AccumulateGrad."""
+        g = run(self.outputs.get(0, {}), g)
+        return self.before([g])[0] if writes else g
 
     def on_accumulated(self, leaf: Any) -> None:
         """Run what waits for the leaf's `.grad` to be written."""
         for hook in list(self.accumulated.values()):
             if hook(leaf) is not None:
-                raise RuntimeError("hooks of register_post_accumulate_grad_hook must return None")
+                raise RuntimeError("register_post_accumulate_grad_hook: hooks should return None.")
         self.after((), [leaf.grad])
 
     def retain(self, tensor: Any, i: int) -> None:
@@ -109,6 +114,8 @@ def run(table: Table, g: Any) -> Any:
 
 def checked(new: Any, g: Any, hook: Any) -> Any:
     """The gradient that a hook returned; it must be like the one it was given."""
+    if g is None:
+        return new
     name = getattr(hook, "__name__", type(hook).__name__)
     if isinstance(g, Value):
         return new if isinstance(new, Value) else Value(new, requires_grad=False)

@@ -26,6 +26,7 @@ class TensorBase:
         "_requires_grad",
         "_view",
     )
+    _reshaped = False  # whether the tensor got another shape in place
     constant: ClassVar[Any]
     zeros: ClassVar[Any]
 
@@ -63,6 +64,10 @@ class Node:
     def differentiate(self, grads: list[Any]) -> tuple[Any, ...]:
         """The gradients of the inputs, given one per output."""
         raise NotImplementedError
+
+    def differentiate_nothing(self, grads: list[Any]) -> tuple[Any, ...]:
+        """The gradients of the inputs where none arrived: none. A Function of the user's runs."""
+        return (None,) * len(self._edges)
 
     def release(self) -> None:
         """Free what was saved for backward."""
@@ -110,19 +115,22 @@ def attach(x: Any, node: Node, number: int) -> Any:
 class Saved:
     """One thing kept for backward: an input, an output by its number, or something between."""
 
-    __slots__ = ("between", "number", "saved", "version")
+    __slots__ = ("between", "inner", "number", "saved", "version")
 
     def __init__(self, x: Any, number: int | None, between: bool):
         self.number = number
         self.between = between
         self.version = None if x is None or isinstance(x, Value) else x._version
         self.saved = x if number is None else x.detach()
+        self.inner = self.version is not None and self.saved._grad_fn is not None
 
     def unpack(self, node: Node) -> Any:
         """What was saved, joined to the graph again; an in-place change since is an error."""
         x = self.saved
         if self.version is not None and x._version != self.version:
             raise RuntimeError(stale(node, x, self.version))
+        if self.inner and x._grad_fn is None:
+            raise RuntimeError(DETACHED.format(node.name()))
         if self.number is not None:
             return attach(x.detach(), node, self.number)
         if self.between and is_floating(x) and state.grad_enabled:
@@ -166,6 +174,10 @@ CUT = (
     "an output would be wrong, as its link to the input is lost; save the input and compute it in "
     "backward, return it as an output too, or, if it is a constant (a mask, noise), keep it as a "
     "plain attribute of ctx"
+)
+DETACHED = (
+    "{0}: Trying to use a saved tensor that has been detached in-place, i.e. with .detach_(). Use "
+    ".detach(), which makes a new tensor"
 )
 FREED = (
     "{0}: Trying to backward through the graph a second time (or directly access saved tensors "

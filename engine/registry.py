@@ -68,7 +68,9 @@ class Rule:
         slopes = self._slopes(*operands)
         return slopes if isinstance(slopes, tuple) else (slopes,)
 
-    def __call__(self, *operands: Any) -> Any:
+    def __call__(self, *operands: Any, out: Any = None) -> Any:
+        if out is not None:
+            return out._receive(self, operands)
         if len(operands) != self.arity:
             raise TypeError(f"{self.name}: needs {self.arity} operands; got {len(operands)}")
         if self.is_method and isinstance(operands[0], Value):

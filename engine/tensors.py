@@ -264,11 +264,23 @@ class Size(tuple[int, ...]):
         return f"engine.Size({list(self)})"
 
 
-def own(g: Any) -> Any:
-    """The array of a gradient that has just arrived, copied if anybody else may hold it."""
+def own(g: Any, leaf: Any) -> Any:
+    """The array of a gradient that has just arrived, copied if anybody else may hold it, or if it
+    does not lie in memory as the leaf's array does."""
     array = g._array
     alone = sys.getrefcount(g) <= 5 and sys.getrefcount(array) <= 3 and array.flags.owndata
-    return array if alone and array.flags.writeable else array.copy()
+    if alone and array.flags.writeable and array.strides == leaf.strides:
+        return array
+    return copied_like(array, leaf)
+
+
+def copied_like(array: Any, leaf: Any) -> Any:
+    """A copy in the memory layout of the leaf, or row by row where the leaf has gaps."""
+    out = np.empty_like(leaf)
+    if out.strides != leaf.strides:
+        out = np.empty(leaf.shape, leaf.dtype)
+    np.copyto(out, array)
+    return out
 
 
 class Tensor(TensorBase):
@@ -309,6 +321,11 @@ class Tensor(TensorBase):
 
     def __new__(cls, *data: Any, device: Any = None) -> "Tensor":
         return cls._construct(data, device)
+
+    def __delattr__(self, name: str) -> None:
+        if name != "grad" and name not in self.__dict__:
+            raise RuntimeError(f"{name} of a Tensor cannot be deleted; del t.grad is possible")
+        super().__delattr__(name)
 
     def __getattr__(self, name: str) -> Any:
         cure = f"; it works in place: {name}_" if hasattr(type(self), f"{name}_") else ""
@@ -403,8 +420,9 @@ class Tensor(TensorBase):
             raise RuntimeError("can't assign Variable as its own grad: use detach() or clone()")
         if g.shape != self.shape or g.dtype != self.dtype:
             raise RuntimeError(
-                f"assigned grad has data of a different size or type: it needs shape "
-                f"{tuple(self.shape)} and {self.dtype}; got {tuple(g.shape)} and {g.dtype}"
+                f"attempting to assign a gradient of size {list(g.shape)} and dtype {g.dtype}: "
+                f"assigned grad has data of a different size or type; it needs shape "
+                f"{list(self.shape)} and dtype {self.dtype}"
             )
 
     def backward(
@@ -421,7 +439,7 @@ class Tensor(TensorBase):
         """
         differentiation.backward(self, gradient, retain_graph, create_graph, inputs=inputs)
 
-    def _seed(self, g: Any, where: str) -> "Tensor":
+    def _seed(self, g: Any, where: str, i: int = 0) -> "Tensor":
         """The gradient to start from here: g, checked, or 1 for one number."""
         if g is None:
             if self._array.size != 1:
@@ -433,8 +451,8 @@ class Tensor(TensorBase):
             g = constant(g)
         if g._array.shape != self._array.shape:
             raise RuntimeError(
-                f"{where}: Mismatch in shape: the gradient has a shape of {tuple(g.shape)} and the "
-                f"output has a shape of {tuple(self.shape)}; they need to be the same"
+                f"Mismatch in shape: grad_output[{i}] has a shape of {g.shape} and output[{i}] "
+                f"has a shape of {self.shape}."
             )
         return g
 
@@ -447,7 +465,8 @@ class Tensor(TensorBase):
     def _accumulate(self, g: "Tensor", create_graph: bool) -> None:
         """Add g to .grad; the first is kept as it is if nobody else holds it."""
         if self._grad is None:
-            self._grad = g if create_graph else make(own(g))
+            copy = make(np.empty_like(self._array))
+            self._grad = copy.copy_(g) if create_graph else make(own(g, self._array))
         elif create_graph:
             self._grad = self._grad + g
         else:
@@ -508,7 +527,8 @@ class Tensor(TensorBase):
             raise TypeError(f"Tensor.data needs a Tensor; got {type(x).__name__}")
         if self._requires_grad and x._array.dtype.kind != "f":
             raise RuntimeError(
-                "data set to a tensor that requires gradients must be floating point"
+                "data set to a tensor that requires gradients must be floating point or complex "
+                f"dtype; got {x.dtype}: convert it with .to({self.dtype})"
             )
         self._array = x._array
 
@@ -591,6 +611,22 @@ class Tensor(TensorBase):
         """Refuse a change in place that would be wrong; else move the version on."""
         views.check(self, name, recorded)
         self._shared_counter()[0] += 1
+
+    def _receive(self, rule: Rule, operands: tuple[Any, ...]) -> "Tensor":
+        """Take the rule's value, out= of the rule; an empty tensor takes its shape too."""
+        if state.grad_enabled and any(map(needs_grad, (self, *operands))):
+            raise RuntimeError(
+                f"{rule.name}(): functions with out=... arguments don't support automatic "
+                "differentiation, but one of the arguments requires grad; use the result"
+            )
+        for observer in state.observers:
+            observer(self, "out=", (self, *operands))
+        value = apply_rule(rule, tuple(map(checked_operand, operands)))
+        if not self._array.size:
+            self._array = value._array
+            return self
+        fits_in_place(self, value, rule.name)
+        return self.copy_(value)
 
     def _rebase(self, node: Node, i: int) -> "Tensor":
         return views.rebase(self, node, i)
@@ -714,16 +750,21 @@ TensorBase.constant = staticmethod(constant)
 TensorBase.zeros = staticmethod(lambda shape, dtype: make(np.zeros(shape, dtype)))
 
 
+def operation_node(name: str, operation: Any) -> Any:
+    """The class of the nodes of an operation: without a gradient nothing is to be computed."""
+    fields = {"_function": operation, "differentiate_nothing": Node.differentiate_nothing}
+    return type(name, (function.FunctionNode,), fields)
+
+
 class Operation(Function):
     """A Function of the engine's own: forward computes on arrays and returns fresh tensors, so it
     needs no mode; its node is named as PyTorch's, SumBackward0."""
 
     @classmethod
     def node(cls) -> Any:
-        if "_node_class" not in cls.__dict__:
-            name = f"{cls.__name__}Backward0"
-            cls._node_class = type(name, (function.FunctionNode,), {"_function": cls})
-        return cls._node_class()
+        if "_backward_cls" not in cls.__dict__:
+            cls._backward_cls = operation_node(f"{cls.__name__}Backward0", cls)
+        return cls._backward_cls()
 
     @classmethod
     def apply(cls, *args: Any) -> Any:

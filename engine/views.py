@@ -99,10 +99,25 @@ def grad_fn(view: Any) -> Any:
         again = how.replay(view._base)
     finally:
         nodes.modes.set_grad(before)
+    check_place(view, again)
     view._grad_fn, view._output_nr, view._requires_grad = again._grad_fn, again._output_nr, True
     how.version = view._counter[0]
     keep_retained(view, old)
     return view._grad_fn
+
+
+def check_place(view: Any, again: Any) -> None:
+    """Refuse a view that its base, turned in place since (t_, squeeze_), does not lead to again."""
+    a, b = view._array, again._array
+    if view._base._reshaped and (a.shape, a.strides, a.ctypes.data) != (
+        b.shape,
+        b.strides,
+        b.ctypes.data,
+    ):
+        raise RuntimeError(
+            "a view is used whose base got another shape in place (t_, transpose_, squeeze_, ...) "
+            "after the view was taken, and was changed since: take the view anew"
+        )
 
 
 def refused(x: Any, event: str) -> str:
@@ -176,6 +191,8 @@ class CopySlices(Node):
         self.node: Any = node
         self.output = i
         self.view = view._view
+        if base._reshaped:
+            check_place(view, self.view.replay(base.detach()))
         self.order = memory_order(base._array.strides)
         self._shapes = [(base._array.shape, base._array.dtype)]
         self.place = place_of(view, node._edges)

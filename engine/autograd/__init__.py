@@ -13,6 +13,7 @@ from engine.autograd.anomaly_mode import (
     set_detect_anomaly as set_detect_anomaly,
 )
 from engine.autograd.batches import grad as grad
+from engine.autograd.grad_mode import set_multithreading_enabled as set_multithreading_enabled
 from engine.autograd.gradcheck import (
     GradcheckError as GradcheckError,
     gradcheck as gradcheck,
@@ -23,6 +24,7 @@ from engine.differentiation import backward as backward
 from engine.function import Function as Function
 from engine.grad_mode import (
     enable_grad as enable_grad,
+    inference_mode as inference_mode,
     no_grad as no_grad,
     set_grad_enabled as set_grad_enabled,
 )

@@ -5,6 +5,7 @@ from typing import Any
 from engine import differentiation
 from engine.differentiation import as_tuple, differentiated
 from engine.ops.join import stack
+from engine.tensors import Tensor
 
 
 def grad(
@@ -49,12 +50,25 @@ def batched(
         )
     (n,) = counts
     outputs, inputs = differentiated(outputs), differentiated(inputs)
+    for i, (x, batch) in enumerate(zip(outputs, batches, strict=False)):
+        check_item(i, x, batch)
     kept = bool(options[0] if retain_graph is None else retain_graph)
     rows = [
         differentiation.grad(outputs, inputs, item(batches, k), kept or k < n - 1, *options)
         for k in range(n)
     ]
     return tuple(None if found[0] is None else stack(found) for found in zip(*rows, strict=True))
+
+
+def check_item(i: int, x: Any, batch: Any) -> None:
+    """Refuse a batch whose items have another shape than output i."""
+    if batch is not None and isinstance(x, Tensor) and batch.shape[1:] != x.shape:
+        raise RuntimeError(
+            "grad: If `is_grads_batched=True`, we interpret the first dimension of each "
+            f"grad_output as the batch dimension, and the others must be those of the output: "
+            f"grad_output[{i}] has a shape of {batch.shape} and output[{i}] has a shape of "
+            f"{x.shape}"
+        )
 
 
 def item(batches: tuple[Any, ...], k: int) -> tuple[Any, ...]:

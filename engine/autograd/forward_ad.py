@@ -39,8 +39,16 @@ NO_JVP = (
     "AD: a static {0}.jvp(ctx, *tangents) that returns the tangents of the outputs"
 )
 NOT_IN_PLACE = (
-    "{0}: forward changes an input in place, so jvp must change its tangent in place as well and "
-    "return it; it returned another"
+    "{0}: An inplace custom Function is not modifying the forward mode gradients inplace: forward "
+    "changes an input in place, so jvp must change its tangent in place as well and return it"
+)
+NO_OUT = (
+    "Trying to use forward AD with an operation that does not support it because it is an out= "
+    "function: use its result"
+)
+NO_VIEW = (
+    "{0}: A custom Function's forward is returning a view (or an input as-is) but the jvp is not "
+    "returning a view: return a view of the tangent in the same way"
 )
 
 
@@ -103,6 +111,8 @@ class Level:
         results = out if isinstance(out, tuple) else (out,)
         if op == "detach_":
             self.put(out, None)
+        elif op == "out=" and any(t is not None for t in tangents):
+            raise NotImplementedError(NO_OUT)
         elif op == "in_place":
             self.keep_old(out, operands[0]._grad_fn)
             self.write(out, tangents[0])
@@ -316,6 +326,8 @@ def of_jvp(
         i = position(x, tuple(args))
         if i is not None and t is not tangents[i]:
             raise RuntimeError(NOT_IN_PLACE.format(node.function_name))
+        if i is None and isinstance(t, Tensor) and x._base is not None and t._base is None:
+            raise RuntimeError(NO_VIEW.format(node.function_name))
     constant = [position(x, node._constant) is not None for x in results]
     return [None if c else t for c, t in zip(constant, found, strict=True)]
 

@@ -268,6 +268,22 @@ def check_undefined(outputs: Sequence[Any]) -> None:
         undefined(node, [None] * len(zeros))
         for i in range(len(zeros) if len(zeros) > 1 else 0):
             undefined(node, [None if k == i else z for k, z in enumerate(zeros)])
+    for o in outputs:
+        hooked(o)
+
+
+def hooked(output: Any) -> None:
+    """The hooks of an output must do with None, which PyTorch gives them for no gradient."""
+    own = getattr(output.grad_fn, "_hooks", None)
+    table = {} if own is None else own.outputs.get(output.output_nr, {})
+    for hook in table.values():
+        try:
+            hook(None)
+        except Exception as error:
+            raise GradcheckError(
+                "Expected backward function to handle undefined output grads: a hook got None for "
+                f"a gradient and raised {type(error).__name__}: {error}. Test for None"
+            ) from error
 
 
 def is_custom(node: Any) -> bool:

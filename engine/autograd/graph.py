@@ -49,6 +49,8 @@ class MultiHook:
 
         def take(g: Any) -> None:
             walk = current_walk()
+            if g is None:
+                return
             if self not in walk.callbacks:
                 grads: list[Any] = [None] * self.count
                 walk.callbacks[self] = partial(self.fn, grads)
@@ -65,7 +67,7 @@ class AnyHook:
 
     def __call__(self, g: Any) -> None:
         walk = current_walk()
-        if self not in walk.callbacks:
+        if g is not None and self not in walk.callbacks:
             walk.callbacks[self] = lambda: None
             self.fn(g)
 

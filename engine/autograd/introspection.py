@@ -82,8 +82,8 @@ def call(node: Node, *grads: Any) -> Any:
     """The gradients of the inputs, given one gradient per output: backward by hand."""
     if len(grads) != len(node._shapes):
         raise TypeError(
-            f"{node.name()}: needs one gradient for each of its {len(node._shapes)} outputs; "
-            f"got {len(grads)}"
+            f"{node.name()}: expected {len(node._shapes)} arguments, got {len(grads)} instead: one "
+            "gradient for each of its outputs"
         )
     given = node.differentiate(list(grads))
     return given[0] if len(given) == 1 else given

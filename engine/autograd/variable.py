@@ -1,5 +1,6 @@
 """Variable: PyTorch's old name for a tensor with a gradient."""
 
+import warnings
 from typing import Any
 
 from engine.nodes import DIFFERENTIABLE
@@ -21,3 +22,23 @@ class VariableMeta(type):
 class Variable(metaclass=VariableMeta):
     """Variable(t, requires_grad=True) is a leaf that shares t's memory; use tensors themselves:
     engine.tensor(..., requires_grad=True)."""
+
+
+VOLATILE = (
+    "volatile was removed (Variable.volatile is always False): use engine.no_grad() for a block "
+    "without gradients"
+)
+
+
+def volatile(t: Tensor) -> bool:
+    """False: an old flag, replaced by no_grad."""
+    warnings.warn(VOLATILE, UserWarning, stacklevel=2)
+    return False
+
+
+def set_volatile(t: Tensor, x: Any) -> None:
+    """Nothing but the warning."""
+    warnings.warn(VOLATILE, UserWarning, stacklevel=2)
+
+
+Tensor.volatile = property(volatile, set_volatile)  # type: ignore[attr-defined]

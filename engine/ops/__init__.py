@@ -2,6 +2,7 @@
 
 from engine.ops import (
     blends as blends,
+    collect as collect,
     elementwise as elementwise,
     index as index,
     join as join,
@@ -15,4 +16,5 @@ from engine.ops import (
     scans as scans,
     shape as shape,
     stepwise as stepwise,
+    turning as turning,
 )

@@ -56,14 +56,14 @@ def clamp_(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
     return input if max is None else input._apply_in_place(RULES["clamp_max"], max)
 
 
-def add(input: Any, other: Any, *, alpha: float = 1) -> Any:
-    """input + alpha * other, elementwise."""
-    return RULES["add"](input, other if alpha == 1 else alpha * other)
+def add(input: Any, other: Any, *, alpha: float = 1, out: Any = None) -> Any:
+    """input + alpha * other, elementwise; written into the tensor `out` where one is given."""
+    return RULES["add"](input, other if alpha == 1 else alpha * other, out=out)
 
 
-def sub(input: Any, other: Any, *, alpha: float = 1) -> Any:
-    """input - alpha * other, elementwise."""
-    return RULES["sub"](input, other if alpha == 1 else alpha * other)
+def sub(input: Any, other: Any, *, alpha: float = 1, out: Any = None) -> Any:
+    """input - alpha * other, elementwise; written into the tensor `out` where one is given."""
+    return RULES["sub"](input, other if alpha == 1 else alpha * other, out=out)
 
 
 multiply = mul = RULES["mul"]

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from engine import dtypes
+from engine.nodes import state
 from engine.ops.dims import axis, broadcast
 from engine.ops.shape import (
     Alias,
@@ -167,17 +168,33 @@ def trivial(basic: tuple[Any, ...]) -> bool:
 # taking
 
 
+def save_index(ctx: Any, index: tuple[Any, ...], *others: Tensor) -> None:
+    """Keep an index for backward, and other tensors. Its arrays are copied: changing the tensor
+    that they came from must not change a gradient."""
+    if state.grad_enabled and True in ctx.needs_input_grad:
+        ctx.index = tuple(None if isinstance(x, np.ndarray) else x for x in index)
+        arrays = [make(x.copy()) for x in index if isinstance(x, np.ndarray)]
+        ctx.save_for_backward(*others, *arrays)
+
+
+def saved_index(ctx: Any) -> tuple[Any, ...]:
+    """The index that save_index kept."""
+    arrays = iter(ctx.saved_tensors[-ctx.index.count(None) :])
+    return tuple(next(arrays)._array if x is None else x for x in ctx.index)
+
+
 class Index(Operation):
     """Indexing by a tuple with arrays in it."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, index: tuple[Any, ...]) -> Tensor:
-        ctx.shape, ctx.index = x._array.shape, index
+        ctx.shape = x._array.shape
+        save_index(ctx, index)
         return make(np.asarray(taken(x._array, index), order="C"))
 
     @staticmethod
     def backward(ctx: Any, g: Tensor) -> Any:
-        return AddBack.apply(g, ctx.index, ctx.shape), None
+        return AddBack.apply(g, saved_index(ctx), ctx.shape), None
 
 
 class AddBack(Operation):
@@ -252,18 +269,20 @@ class IndexPut(InPlace):
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, values: Any, index: Any, accumulate: bool) -> Tensor:
-        ctx.index, ctx.accumulate = index, accumulate
+        ctx.accumulate = accumulate
+        save_index(ctx, index)
         put(x._array, index, as_array(values), accumulate)
         ctx.mark_dirty(x)
         return x
 
     @staticmethod
     def backward(ctx: Any, g: Tensor) -> Any:
-        old = g if ctx.accumulate else IndexPut.apply(g.clone(), 0.0, ctx.index, False)
+        index = saved_index(ctx)
+        old = g if ctx.accumulate else IndexPut.apply(g.clone(), 0.0, index, False)
         if not ctx.needs_input_grad[1]:
             return old, None, None, None
-        new = Index.apply(g, ctx.index)
-        return old, new if ctx.accumulate else staying(new, ctx.index, g._array.shape), None, None
+        new = Index.apply(g, index)
+        return old, new if ctx.accumulate else staying(new, index, g._array.shape), None, None
 
 
 def staying(new: Tensor, index: tuple[Any, ...], shape: tuple[int, ...]) -> Tensor:
@@ -713,16 +732,17 @@ def take(input: Tensor, index: Tensor) -> Tensor:
 class Where(Operation):
     @staticmethod
     def forward(ctx: Any, condition: Tensor, a: Any, b: Any) -> Tensor:
-        ctx.condition = condition
+        ctx.save_for_backward(condition)
         wanted = common_dtype(a, b)
         both = [np.asarray(as_array(x), wanted) for x in (a, b)]
         return make(np.asarray(np.where(condition._array, *both)))
 
     @staticmethod
     def backward(ctx: Any, g: Tensor) -> Any:
+        (condition,) = ctx.saved_tensors
         _, for_a, for_b = ctx.needs_input_grad
-        a = where(ctx.condition, g, 0.0) if for_a else None
-        b = where(ctx.condition, 0.0, g) if for_b else None
+        a = where(condition, g, 0.0) if for_a else None
+        b = where(condition, 0.0, g) if for_b else None
         return None, a, b
 
 

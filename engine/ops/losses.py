@@ -26,29 +26,30 @@ class CrossEntropy(Operation):
 
     @staticmethod
     def forward(ctx: Any, scores: Tensor, classes: Tensor, ignored: int, dim: int) -> Tensor:
-        ctx.dim, x = dim, scores._array
-        ctx.places, ctx.out = chosen(classes, ignored, dim)
+        ctx.dim, ctx.ignored, x = dim, ignored, scores._array
+        places, out = chosen(classes, ignored, dim)
         with quiet():
             x = x - x.max(dim, keepdims=True, initial=-np.inf)
             y = np.exp(x)
             total = y.sum(dim, keepdims=True)
             y /= total
-            losses = np.log(total) - np.take_along_axis(x, ctx.places, dim)
-        if ctx.out is not None:
-            losses[ctx.out] = 0.0
-        ctx.save_for_backward(scores, make(y))
+            losses = np.log(total) - np.take_along_axis(x, places, dim)
+        if out is not None:
+            losses[out] = 0.0
+        ctx.save_for_backward(scores, make(y), classes)
         return make(losses.squeeze(dim))
 
     @staticmethod
     def backward(ctx: Any, g: Tensor) -> Any:
-        scores, y = ctx.saved_tensors
+        scores, y, classes = ctx.saved_tensors
+        places, out = chosen(classes, ctx.ignored, ctx.dim)
         if state.grad_enabled:
             y = scores.softmax(ctx.dim)
         right = np.zeros(scores._array.shape, scores._array.dtype)
-        np.put_along_axis(right, ctx.places, 1.0, ctx.dim)
+        np.put_along_axis(right, places, 1.0, ctx.dim)
         slope = g.unsqueeze(ctx.dim) * (y - make(right))
-        if ctx.out is not None:
-            slope = make(ctx.out).where_else(0.0, slope)
+        if out is not None:
+            slope = make(out).where_else(0.0, slope)
         return slope, None, None, None
 
 
@@ -61,16 +62,19 @@ class NllLoss(Operation):
 
     @staticmethod
     def forward(ctx: Any, logs: Tensor, classes: Tensor, ignored: int, dim: int) -> Tensor:
-        ctx.dim, ctx.shape = dim, logs._array.shape
-        ctx.places, ctx.out = chosen(classes, ignored, dim)
-        losses = -np.take_along_axis(logs._array, ctx.places, dim)
-        if ctx.out is not None:
-            losses[ctx.out] = 0.0
+        ctx.dim, ctx.ignored, ctx.shape = dim, ignored, logs._array.shape
+        ctx.save_for_backward(classes)
+        places, out = chosen(classes, ignored, dim)
+        losses = -np.take_along_axis(logs._array, places, dim)
+        if out is not None:
+            losses[out] = 0.0
         return make(losses.squeeze(dim))
 
     @staticmethod
     def backward(ctx: Any, g: Tensor) -> Any:
+        (classes,) = ctx.saved_tensors
+        places, out = chosen(classes, ctx.ignored, ctx.dim)
         g = -g.unsqueeze(ctx.dim)
-        if ctx.out is not None:
-            g = make(ctx.out).where_else(0.0, g)
-        return Put.apply(g, ctx.places, ctx.dim, ctx.shape), None, None, None
+        if out is not None:
+            g = make(out).where_else(0.0, g)
+        return Put.apply(g, places, ctx.dim, ctx.shape), None, None, None

@@ -117,7 +117,8 @@ class Take(Operation):
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, places: Any, dim: int, keepdim: bool) -> Tensor:
-        ctx.shape, ctx.places, ctx.dim = x._array.shape, places, dim
+        ctx.shape, ctx.dim = x._array.shape, dim
+        ctx.places = places.copy() if ctx.needs_input_grad[0] else places  # those returned change
         elements = np.take_along_axis(np.atleast_1d(x._array), np.atleast_1d(places), dim)
         return make(without(elements.reshape(places.shape), dim, keepdim))
 

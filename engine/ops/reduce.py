@@ -127,13 +127,19 @@ def floating(x: Tensor, name: str) -> Tensor:
     return x
 
 
+def mean_of(ctx: Any, x: Tensor, dims: tuple[int, ...], keepdim: bool) -> Tensor:
+    """The mean, and on ctx what its slope needs to know."""
+    ctx.count = count(x, dims)
+    with quiet():
+        total = x._array.sum(dims, keepdims=keepdim)
+        return make(np.asarray(np.divide(total, ctx.count, dtype=x._array.dtype)))
+
+
 class Mean(Operation):
     @staticmethod
     def forward(ctx: Any, x: Tensor, dims: tuple[int, ...], keepdim: bool) -> Tensor:
-        ctx.shape, ctx.dims, ctx.count = x._array.shape, dims, count(x, dims)
-        with quiet():
-            total = x._array.sum(dims, keepdims=keepdim)
-            return make(np.asarray(np.divide(total, ctx.count, dtype=x._array.dtype)))
+        ctx.shape, ctx.dims = x._array.shape, dims
+        return mean_of(ctx, x, dims, keepdim)
 
     @staticmethod
     def backward(ctx: Any, g: Tensor) -> Any:
@@ -215,6 +221,32 @@ class Std(Operation):
         return through_variance(ctx, g, x), None, None, None
 
 
+class VarMean(Var):
+    """The variance and the mean of the same elements: one node with two outputs."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, dims: Any, divisor: float, keepdim: bool) -> Any:
+        return Var.forward(ctx, x, dims, divisor, keepdim), mean_of(ctx, x, dims, keepdim)
+
+    @staticmethod
+    def backward(ctx: Any, g: Tensor, h: Tensor) -> Any:
+        slope, *nothing = Var.backward(ctx, g)
+        return slope + spread(h / ctx.count, ctx.shape, ctx.dims), *nothing
+
+
+class StdMean(Std):
+    """The standard deviation and the mean of the same elements: one node with two outputs."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, dims: Any, divisor: float, keepdim: bool) -> Any:
+        return Std.forward(ctx, x, dims, divisor, keepdim), mean_of(ctx, x, dims, keepdim)
+
+    @staticmethod
+    def backward(ctx: Any, g: Tensor, h: Tensor) -> Any:
+        slope, *nothing = Std.backward(ctx, g)
+        return slope + spread(h / ctx.count, ctx.shape, ctx.dims), *nothing
+
+
 @method
 @numpy_names
 def var(
@@ -261,7 +293,7 @@ def var_mean(
 ) -> tuple[Tensor, Tensor]:
     """var and mean of the same elements, with the arguments of var."""
     dims, divisor = freedom("var_mean", floating(input, "var_mean"), dim, unbiased, correction)
-    return Var.apply(input, dims, divisor, keepdim), mean(input, dims, keepdim)
+    return VarMean.apply(input, dims, divisor, keepdim)
 
 
 @numpy_names
@@ -275,7 +307,7 @@ def std_mean(
 ) -> tuple[Tensor, Tensor]:
     """std and mean of the same elements, with the arguments of std."""
     dims, divisor = freedom("std_mean", floating(input, "std_mean"), dim, unbiased, correction)
-    return Std.apply(input, dims, divisor, keepdim), mean(input, dims, keepdim)
+    return StdMean.apply(input, dims, divisor, keepdim)
 
 
 class Prod(Operation):

@@ -14,11 +14,21 @@ from typing import Any
 import numpy as np
 
 from engine import views
-from engine.function import FunctionNode
+from engine.devices import contiguous_format, preserve_format
 from engine.nodes import needs_grad, state
 from engine.ops.dims import Sizes, axis, broadcast, complete, each_axis, sizes
 from engine.quiet import quiet
-from engine.tensors import Operation, Size, Tensor, ViewOperation, constant, make, method, value
+from engine.tensors import (
+    Operation,
+    Size,
+    Tensor,
+    ViewOperation,
+    constant,
+    make,
+    method,
+    operation_node,
+    value,
+)
 
 
 def as_operand(x: Any, like: Tensor) -> Any:
@@ -101,9 +111,11 @@ def storage_offset(input: Tensor) -> int:
 
 
 @method
-def is_contiguous(input: Tensor) -> bool:
-    """Whether the elements lie in memory row by row without gaps."""
-    return bool(input._array.flags.c_contiguous)
+def is_contiguous(input: Tensor, memory_format: Any = contiguous_format) -> bool:
+    """Whether the elements lie in memory row by row without gaps; or in another format so."""
+    order = memory_format.order_of(input.ndim)
+    array = input._array if isinstance(order, str) else input._array.transpose(order)
+    return bool(array.flags.c_contiguous)
 
 
 @method
@@ -161,15 +173,19 @@ def _laid_out(input: Tensor, order: tuple[int, ...]) -> Tensor:
 
 
 @method
-def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
-    """A copy with memory of its own, in the graph; memory_format is taken and ignored."""
-    return Clone.apply(input, "K")
+def clone(input: Tensor, *, memory_format: Any = preserve_format) -> Tensor:
+    """A copy with memory of its own, in the graph; it lies there as the tensor does, unless a
+    memory_format is given."""
+    return Clone.apply(input, memory_format.order_of(input.ndim))
 
 
 @method
-def contiguous(input: Tensor, memory_format: Any = None) -> Tensor:
-    """The tensor itself where its elements lie row by row, a copy that does elsewhere."""
-    return input if input._array.flags.c_contiguous else Clone.apply(input, "C")
+def contiguous(input: Tensor, memory_format: Any = contiguous_format) -> Tensor:
+    """The tensor itself where its elements lie row by row, or as memory_format says; else a copy
+    that does."""
+    if is_contiguous(input, memory_format):
+        return input
+    return Clone.apply(input, memory_format.order_of(input.ndim))
 
 
 def zeros_like(g: Tensor) -> Tensor:
@@ -190,7 +206,7 @@ class Copy(InPlace):
         return zeros_like(g), g
 
 
-Copy._node_class = type("CopyBackwards", (FunctionNode,), {"_function": Copy})  # PyTorch's name
+Copy._backward_cls = operation_node("CopyBackwards", Copy)  # PyTorch's name
 
 
 @method
@@ -291,6 +307,16 @@ def detach_(input: Any) -> Any:
     input._grad_fn, input._output_nr, input._requires_grad = None, 0, False
     for observer in state.observers:
         observer(input, "detach_", ())
+    return input
+
+
+@method
+def set_(input: Tensor, source: Tensor) -> Tensor:
+    """Let this tensor have the memory, shape and dtype of source from now on; no gradient flows to
+    source. RuntimeError on a leaf that requires grad: do it under no_grad."""
+    views.check(input, "set_", state.grad_enabled and input.requires_grad)
+    input._array = source._array
+    input._shared_counter()[0] += 1
     return input
 
 

@@ -244,3 +244,20 @@ def operator(f: Callable[[Any, Any], Tensor], reflected: bool = False) -> Callab
 for _name, _f in {"floordiv": floor_divide, "mod": remainder}.items():
     setattr(Tensor, f"__{_name}__", operator(_f))
     setattr(Tensor, f"__r{_name}__", operator(_f, True))
+
+
+class Nextafter(Operation):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, other: Tensor) -> Tensor:
+        return make(np.asarray(np.nextafter(x._array, other._array)))
+
+    @staticmethod
+    def backward(ctx: Any, g: Tensor) -> Any:
+        raise NotImplementedError("the derivative for 'nextafter' is not implemented.")
+
+
+@method
+def nextafter(input: Tensor, other: Tensor) -> Tensor:
+    """The next number of the dtype after input in the direction of other; it has no derivative:
+    backward raises NotImplementedError."""
+    return Nextafter.apply(input, other)

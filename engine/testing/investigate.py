@@ -10,7 +10,7 @@ from engine.testing.cases import Case
 from engine.testing.explain import Evidence, explain, first_wrong, upstream
 from engine.testing.first import Symptom, Verdict, examine
 from engine.testing.jacobian import Jacobian, jacobian, sharpened
-from engine.testing.kinks import examine_kinks, kink_words
+from engine.testing.kinks import examine_kinks, kink_words, widened
 from engine.testing.report import Finding, Level
 from engine.testing.shrink import essential, neutralised, smallest
 from engine.testing.trial import Subject, run
@@ -70,6 +70,8 @@ def _answer(
     if symptom.what == "ties":
         return _tied(subject, little)
     found = _looked_at(subject, case, little, symptom.argument)
+    if found is not None and case.values in KINK_STYLES:
+        found = widened(found)
     if found is None:
         return None
     if not found.wrong.any():

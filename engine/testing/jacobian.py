@@ -75,7 +75,9 @@ class Jacobian:
         """True where the given entry is beyond the slopes on both sides and their errors."""
         below = self.given < self.low - self.tolerance
         above = self.given > self.high + self.tolerance
-        return (below | above | ~np.isfinite(self.given)) & self.settled
+        # 0 times the infinite slope of one entry is nan in the rows of all others.
+        lost = ~np.isfinite(self.given) & self.settled.all(axis=0)
+        return (below | above) & self.settled | lost
 
     @property
     def settled(self) -> Array:

@@ -1,6 +1,7 @@
 """Kinks and ties: where the slopes on both sides differ, every number between them is right."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -8,9 +9,9 @@ import numpy as np
 from engine.testing.adapter import Array
 from engine.testing.cases import Case
 from engine.testing.derivatives import better, slope
-from engine.testing.first import Comparison, Symptom, Verdict, asked, forward_values
-from engine.testing.jacobian import Jacobian, jacobian
-from engine.testing.trial import Subject, Trial, run
+from engine.testing.first import Comparison, Symptom, Verdict, asked, forward_values, line_through
+from engine.testing.jacobian import Jacobian, jacobian, unit
+from engine.testing.trial import Subject, Trial, run, scale_of
 
 
 def examine_kinks(subject: Subject, case: Case, notes: list[str]) -> Verdict:
@@ -27,11 +28,45 @@ def examine_kinks(subject: Subject, case: Case, notes: list[str]) -> Verdict:
         found = jacobian(subject, case, i, careful=False)
         if found is not None and found.wrong.any():
             found = jacobian(subject, case, i)
+        if found is not None and found.wrong.any():
+            found = widened(found)
         if found is not None:
             _judge(found, verdict, notes)
     if case.values == "ties" and not verdict.symptoms:
         _joint(subject, case, arrays, verdict)
     return verdict
+
+
+def widened(found: Jacobian, points: int = 64) -> Jacobian:
+    """The Jacobian with low and high widened to the slopes at points nearby.
+
+    Where numbers are tied, as in sort, no step of one entry shows all that a gradient may be:
+    any mixture of the slopes around the point.
+    """
+    low, high = found.low.copy(), found.high.copy()
+    for column in np.flatnonzero(found.wrong.any(axis=0)):
+        for k in range(points):
+            near = _slope_nearby(found, int(column), k)
+            margin = 1e-3 * max(found.size, float(np.max(np.abs(near))))
+            low[:, column] = np.fmin(low[:, column], near - margin)
+            high[:, column] = np.fmax(high[:, column], near + margin)
+    return replace(found, low=low, high=high)
+
+
+def _slope_nearby(found: Jacobian, column: int, k: int) -> Array:
+    """The slopes by one entry at a point a ten-thousandth away in all floating arguments."""
+    rng = np.random.default_rng([k, column])
+    slots = found.subject.pattern.slots
+    arrays = [
+        a + 1e-4 * scale_of(a) * rng.normal(size=np.shape(a)) if s.kind == "float" else a
+        for s, a in zip(slots, found.arrays, strict=True)
+    ]
+    length = scale_of(np.asarray(arrays[found.argument]))
+    direction = unit(found.subject, arrays, found.argument, column) / length
+    line = line_through(
+        found.subject, found.case, arrays, found.argument, direction, found.active
+    )
+    return slope(line, 1e-5 * found.scale, levels=5, eps=found.case.eps).value
 
 
 def _judge(found: Jacobian, verdict: Verdict, notes: list[str]) -> None:

@@ -120,14 +120,14 @@ def tensors(subject: Subject, case: Case, arrays: Sequence[Any]) -> tuple[list[A
     arguments: list[Any] = []
     for i, slot in enumerate(subject.pattern.slots):
         array = arrays[i]
-        if not slot.is_tensor or array is None or isinstance(array, (int, float, str)):
+        if not slot.is_tensor or array is None:
             leaves.append(None)
             arguments.append(array)
         elif case.repeated and i == case.repeated[1]:
             leaves.append(None)
             arguments.append(arguments[case.repeated[0]])
         else:
-            leaf, argument = _tensor(subject, case, i, array)
+            leaf, argument = _tensor(subject, case, i, np.asarray(array))
             leaves.append(leaf)
             arguments.append(argument)
     return leaves, arguments

@@ -118,11 +118,15 @@ def from_function(v: Any) -> bool:
 
 
 def constant(node: Any, i: int) -> Any:
-    """Operand i of a rule on Tensors, without a gradient: what the node kept of it, or None."""
+    """Operand i of a rule on Tensors, without a gradient: what the node kept of it, else what
+    `explore` wrote down, else None."""
     kept = node.saved[i] if node.saved else None
     if isinstance(kept, Saved):
         return Constant(kept.saved)
-    return kept if isinstance(kept, (int, float)) else None
+    if isinstance(kept, (int, float)):
+        return kept
+    made = node.metadata.get("made_")
+    return made.operands[i] if made is not None and i < len(made.operands) else None
 
 
 class Constant:
@@ -166,6 +170,7 @@ def box_of_value(v: Any) -> Box:
     if isinstance(v._extra, value.Extra):
         hooks = len(v._extra.hooks or ())
         box.notes += [f"{hooks} hook{'s' * (hooks > 1)}"] * bool(hooks)
+    box.notes += made_at(getattr(v, "traceback_", None))
     return box
 
 
@@ -193,5 +198,9 @@ def notes_of(node: Any) -> list[str]:
         notes.append("once_differentiable")
     if node._hooks is not None:
         notes.append("has hooks")
-    place = node.metadata.get("traceback_")
-    return [*notes, f"{Path(place[-1][0]).name}:{place[-1][1]}"] if place else notes
+    return notes + made_at(node.metadata.get("traceback_"))
+
+
+def made_at(places: Any) -> list[str]:
+    """The file and line that anomaly detection noted, if it did."""
+    return [f"{Path(places[-1][0]).name}:{places[-1][1]}"] if places else []

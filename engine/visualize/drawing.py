@@ -1,7 +1,11 @@
 """draw: the graph of a Value or a Tensor as a picture, made by engine itself."""
 
 import os
+import shutil
+import subprocess
+from importlib import import_module
 from pathlib import Path
+from subprocess import PIPE
 from typing import Any
 
 from engine.visualize import texts
@@ -39,21 +43,45 @@ class Drawing:
         return self._dot
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write the picture; the name's end chooses .svg, .dot or .txt (the tree).
+        """Write the picture; the name's end chooses .svg, .dot, .txt (the tree), .png or .pdf.
 
-        Returns the path. Raises ValueError for another end, OSError where it cannot be written.
+        PNG and PDF need the program rsvg-convert or the package cairosvg. Returns the path. Raises
+        ValueError for another end, ImportError without a converter, OSError where it cannot be
+        written.
         """
         path = Path(path)
-        kinds = {".svg": self.__str__, ".dot": self.dot, ".txt": self.tree}
-        if path.suffix.lower() not in kinds:
+        kind = path.suffix.lower()
+        texts_by_kind = {".svg": self.__str__, ".dot": self.dot, ".txt": self.tree}
+        if kind in texts_by_kind:
+            path.write_text(texts_by_kind[kind](), encoding="utf-8")
+        elif kind in (".png", ".pdf"):
+            path.write_bytes(converted(self._svg, kind[1:]))
+        else:
             raise ValueError(
-                f"Drawing.save: needs a name that ends in {', '.join(kinds)}; got {str(path)!r}"
+                "Drawing.save: needs a name that ends in .svg, .dot, .txt, .png or .pdf; got "
+                f"{str(path)!r}"
             )
-        path.write_text(kinds[path.suffix.lower()](), encoding="utf-8")
         return path
 
     def __repr__(self) -> str:
         return f"<drawing of {self.nodes} nodes; .save('graph.svg') writes it>"
+
+
+def converted(svg: str, kind: str) -> bytes:
+    """SVG text as "png" or "pdf", by a converter of this machine; twice as fine as on a screen."""
+    program = shutil.which("rsvg-convert")
+    if program:
+        command = [program, "--format", kind, "--zoom", "2"]
+        return subprocess.run(command, input=svg.encode(), stdout=PIPE, check=True).stdout
+    try:
+        cairosvg = import_module("cairosvg")
+    except ImportError:
+        raise ImportError(
+            f"Drawing.save: a .{kind} needs a converter; install one (`pip install cairosvg`, or "
+            "Debian's librsvg2-bin), or save a .svg, which every browser opens"
+        ) from None
+    convert = cairosvg.svg2png if kind == "png" else cairosvg.svg2pdf
+    return bytes(convert(bytestring=svg.encode(), scale=2))
 
 
 def draw(root: Any) -> Drawing:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from engine.graph import Edge, Walk
+from engine.graph import Edge, Walk, current_walk
 from engine.nodes import DIFFERENTIABLE, TensorBase, Value, edge_of, modes, state, value
 from engine.tensors import make
 
@@ -65,7 +65,7 @@ class RecordingWalk(Walk):
         before = self.flight.get(id(node), {}).get(i)
         super().add(edge, g)
         after = self.flight.get(id(node), {}).get(i)
-        if self.visits and after is not None:
+        if self.visits and g is not None and after is not None:
             self.visits[-1].given.append(Given(node, i, g, before, after))
 
     def visit(self, node: Any, arrived: dict[int, Any]) -> None:
@@ -112,9 +112,10 @@ class Recorder:
             value._free.release()
 
     def walk(self, *args: Any) -> Walk:
-        """The walk that `backward` is to take; autograd.grad's, to some inputs, is not shown."""
+        """The walk that `backward` is to take. Not shown: a walk to some inputs, as autograd.grad's
+        is, and one inside another."""
         roots, inputs, retain, create = args
-        if inputs is not None:
+        if inputs is not None or current_walk() is not None:
             return Walk(*args)
         self.walks += 1
         self.last = RecordingWalk(roots, inputs, retain, create)

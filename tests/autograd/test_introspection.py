@@ -235,10 +235,12 @@ def test_an_edge_needs_a_graph():
         graph.get_gradient_edge(engine.ones(1))
 
 
-def test_materialized_gradients_by_an_unused_edge_are_zeros():
+def test_zeros_are_not_made_for_an_unused_edge():
     x, other = leaf(1.0), leaf(1.0, 2.0) * 2
-    (g,) = grad((x * 2).sum(), graph.get_gradient_edge(other), materialize_grads=True)
+    (g,) = grad((x * 2).sum(), other, materialize_grads=True)
     assert g.tolist() == [0.0, 0.0]
+    with pytest.raises(RuntimeError, match=r"materialize_grads cannot be used .*GradientEdge"):
+        grad((x * 2).sum(), graph.get_gradient_edge(other), materialize_grads=True)
 
 
 def test_a_multi_grad_hook_gets_all_gradients_once_a_backward():

@@ -43,7 +43,8 @@ def test_a_gradient_given_to_backward_is_not_changed_by_later_backwards():
     g = torch.ones(3)
     for _ in range(2):
         (x + 1).backward(g)
-    assert g.tolist() == [1.0, 1.0, 1.0] and x.grad.tolist() == [2.0, 2.0, 2.0]
+    assert g.tolist() == [1.0, 1.0, 1.0]
+    assert x.grad.tolist() == [2.0, 2.0, 2.0]
 
 
 def test_two_leaves_that_receive_the_same_gradient_do_not_share_their_grad():
@@ -62,7 +63,7 @@ def test_an_assigned_grad_must_be_a_tensor_or_none():
 
 @pytest.mark.parametrize("wrong", [(2, 2), (5,), ()], ids=str)
 def test_an_assigned_grad_must_have_the_shape(wrong):
-    with pytest.raises(RuntimeError, match="of size|different size"):
+    with pytest.raises(RuntimeError, match=r"of size|different size"):
         torch.randn(5, 5).grad = torch.zeros(wrong)
 
 
@@ -112,7 +113,8 @@ def test_the_grad_of_a_dense_leaf_lies_in_memory_as_the_leaf(of_a, of_b):
     assert a.grad.stride() == a.stride()
     a.grad = None
     (a * b).sum().backward()
-    assert a.grad.stride() == a.stride() and b.grad.stride() == b.stride()
+    assert a.grad.stride() == a.stride()
+    assert b.grad.stride() == b.stride()
 
 
 def test_the_grad_of_a_transposed_leaf_lies_in_memory_as_the_leaf():
@@ -159,10 +161,12 @@ def test_gradient_and_hessian_times_vector_through_backward_with_create_graph():
     x, y = torch.randn(2, 2, requires_grad=True), torch.randn(2, 2, requires_grad=True)
     z = x**2 + y * x + y**2
     z.backward(torch.ones(2, 2), create_graph=True)
-    assert torch.allclose(x.grad, 2 * x + y) and torch.allclose(y.grad, x + 2 * y)
+    assert torch.allclose(x.grad, 2 * x + y)
+    assert torch.allclose(y.grad, x + 2 * y)
     x_grad, y_grad = x.grad.detach().clone(), y.grad.detach().clone()
     (2 * x.grad + y.grad).backward(torch.ones(2, 2))
-    assert torch.allclose(x.grad, x_grad + 5) and torch.allclose(y.grad, y_grad + 4)
+    assert torch.allclose(x.grad, x_grad + 5)
+    assert torch.allclose(y.grad, y_grad + 4)
 
 
 def test_backward_with_create_graph_warns_of_the_cycle_and_grad_does_not():
@@ -180,7 +184,8 @@ def test_backward_with_create_graph_warns_of_the_cycle_and_grad_does_not():
 def test_a_gradient_outside_the_graph_cannot_be_differentiated():
     x = torch.rand(3, requires_grad=True)
     (g,) = torch.autograd.grad((x**3).sum(), x)
-    assert not g.requires_grad and g.grad_fn is None
+    assert not g.requires_grad
+    assert g.grad_fn is None
     with pytest.raises(RuntimeError, match="does not require grad"):
         torch.autograd.grad(g.sum(), x)
 
@@ -197,4 +202,5 @@ def test_grad_outputs_may_themselves_be_differentiated():
     v = torch.rand(3, dtype=torch.float64, requires_grad=True)
     (g,) = torch.autograd.grad(x**2, x, v, create_graph=True)
     by_x, by_v = torch.autograd.grad(g.sum(), (x, v))
-    assert torch.allclose(by_x, 2 * v) and torch.allclose(by_v, 2 * x)
+    assert torch.allclose(by_x, 2 * v)
+    assert torch.allclose(by_v, 2 * x)

@@ -7,6 +7,8 @@ import pytest
 
 import engine as torch
 
+ENABLED = pytest.mark.filterwarnings("ignore:Anomaly Detection has been enabled")
+
 
 class Fails(torch.autograd.Function):
     @staticmethod
@@ -29,25 +31,30 @@ class NaN(torch.autograd.Function):
         return (g1 + g2) * float("nan"), None
 
 
+@ENABLED
 def test_a_nan_in_backward_raises_with_the_node_and_the_output():
     x = torch.rand(10, requires_grad=True)
-    with pytest.warns(UserWarning, match="Traceback of forward call"):
-        with pytest.raises(RuntimeError, match="'NaNBackward' returned nan values in its 0th"):
-            with torch.autograd.detect_anomaly():
-                a, b = NaN.apply(x, True)
-                (a + b).sum().backward()
+    with (
+        pytest.warns(UserWarning, match="Traceback of forward call"),
+        pytest.raises(RuntimeError, match="'NaNBackward' returned nan values in its 0th"),
+        torch.autograd.detect_anomaly(),
+    ):
+        torch.add(*NaN.apply(x, True)).sum().backward()
 
 
+@ENABLED
 def test_the_warning_points_to_the_line_of_the_forward():
     x = torch.rand(10, requires_grad=True)
-    with pytest.warns(UserWarning, match="marked_forward") as seen:
-        with pytest.raises(RuntimeError, match="my error"):
-            with torch.autograd.detect_anomaly():
 
-                def marked_forward():
-                    return Fails.apply(x)
+    def marked_forward():
+        return Fails.apply(x)
 
-                marked_forward().sum().backward()
+    with (
+        pytest.warns(UserWarning, match="marked_forward") as seen,
+        pytest.raises(RuntimeError, match="my error"),
+        torch.autograd.detect_anomaly(),
+    ):
+        marked_forward().sum().backward()
     assert any("Error detected in FailsBackward" in str(w.message) for w in seen)
 
 
@@ -75,34 +82,40 @@ def test_errors_are_raised_also_where_warnings_are_errors():
 
 
 def test_anomaly_detection_warns_that_it_is_slow():
-    with pytest.warns(UserWarning, match="Anomaly Detection has been enabled"):
-        with torch.autograd.detect_anomaly():
-            pass
+    slow = pytest.warns(UserWarning, match="Anomaly Detection has been enabled")
+    with slow, torch.autograd.detect_anomaly():
+        pass
 
 
 def test_set_detect_anomaly_is_a_block_and_a_plain_call():
     assert not torch.is_anomaly_enabled()
     with torch.autograd.set_detect_anomaly(True):
-        assert torch.is_anomaly_enabled() and torch.is_anomaly_check_nan_enabled()
+        assert torch.is_anomaly_enabled()
+        assert torch.is_anomaly_check_nan_enabled()
         with torch.autograd.set_detect_anomaly(False):
             assert not torch.is_anomaly_enabled()
     torch.autograd.set_detect_anomaly(True, check_nan=False)
-    assert torch.is_anomaly_enabled() and not torch.is_anomaly_check_nan_enabled()
+    assert torch.is_anomaly_enabled()
+    assert not torch.is_anomaly_check_nan_enabled()
     torch.autograd.set_detect_anomaly(False)
     assert not torch.is_anomaly_enabled()
 
 
 def test_a_nan_in_a_second_derivative_names_the_parents_of_its_node():
     x = torch.rand(10, requires_grad=True)
+
+    def second_derivative():
+        y = (x * 0.0) ** 1.5
+        (g,) = torch.autograd.grad(y.sum(), x, create_graph=True)
+        g.sum().backward()
+
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
-        with pytest.raises(RuntimeError, match="returned nan"):
-            with torch.autograd.detect_anomaly():
-                y = (x * 0.0) ** 1.5
-                (g,) = torch.autograd.grad(y.sum(), x, create_graph=True)
-                g.sum().backward()
+        with pytest.raises(RuntimeError, match="returned nan"), torch.autograd.detect_anomaly():
+            second_derivative()
     text = " ".join(str(w.message) for w in seen)
-    assert "PowBackward0" in text and "No forward pass information" not in text
+    assert "PowBackward0" in text
+    assert "No forward pass information" not in text
 
 
 def test_anomaly_mode_leaves_nothing_on_after_an_error():
@@ -110,4 +123,5 @@ def test_anomaly_mode_leaves_nothing_on_after_an_error():
         warnings.simplefilter("ignore")
         with pytest.raises(KeyError), torch.autograd.detect_anomaly():
             raise KeyError
-    assert not torch.is_anomaly_enabled() and sys.exc_info()[0] is None
+    assert not torch.is_anomaly_enabled()
+    assert sys.exc_info()[0] is None

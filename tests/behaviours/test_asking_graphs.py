@@ -14,7 +14,9 @@ def test_next_functions_tell_nodes_and_output_numbers_and_none_for_constants():
     a = x + y
     assert len(a.grad_fn.next_functions) == 2
     for (node, number), leaf in zip(a.grad_fn.next_functions, (x, y), strict=True):
-        assert type(node).__name__ == "AccumulateGrad" and number == 0 and node.variable is leaf
+        assert type(node).__name__ == "AccumulateGrad"
+        assert number == 0
+        assert node.variable is leaf
     b = a + 5
     assert [node for node, _ in b.grad_fn.next_functions] == [a.grad_fn, None]
 
@@ -88,7 +90,8 @@ def test_grad_accepts_an_edge_for_a_leaf_an_inner_tensor_and_a_custom_node():
 
 def test_an_edge_of_a_leaf_leads_to_its_accumulation():
     x = torch.tensor([2.0], requires_grad=True)
-    assert type(edge(x).node).__name__ == "AccumulateGrad" and edge(x).output_nr == 0
+    assert type(edge(x).node).__name__ == "AccumulateGrad"
+    assert edge(x).output_nr == 0
     assert isinstance(edge(x), GradientEdge)
 
 
@@ -145,7 +148,8 @@ def test_backward_takes_edges_and_tensors_together_as_inputs():
     x, y = torch.rand(3, requires_grad=True), torch.rand(3, requires_grad=True)
     out = (x * y).sum()
     torch.autograd.backward(out, inputs=(edge(x), y))
-    assert torch.equal(x.grad, y.detach()) and torch.equal(y.grad, x.detach())
+    assert torch.equal(x.grad, y.detach())
+    assert torch.equal(y.grad, x.detach())
 
 
 def test_materialized_gradients_are_refused_for_an_unused_edge():

@@ -67,7 +67,8 @@ def test_grad_raises_when_outputs_or_inputs_need_no_gradient():
 
 def test_grad_with_no_inputs_raises_a_value_error():
     x = torch.tensor([1.0], requires_grad=True)
-    with pytest.raises(ValueError, match="grad requires non-empty inputs"):
+    # PyTorch: a ValueError in its current tests, a RuntimeError before.
+    with pytest.raises((ValueError, RuntimeError), match=r"non-empty inputs|cannot be empty"):
         grad(2 * x, [], grad_outputs=torch.tensor([1.0]))
 
 
@@ -164,7 +165,7 @@ def test_inputs_may_hold_inner_tensors_which_then_get_grad():
 
 def test_inputs_refuse_what_needs_no_gradient():
     x = torch.ones(2, requires_grad=True)
-    with pytest.raises(RuntimeError, match="does not require grad"):
+    with pytest.raises(RuntimeError, match=r"requires_grad=False|does not require grad"):
         (x * 2).sum().backward(inputs=[torch.ones(2)])
 
 

@@ -124,11 +124,13 @@ def test_a_function_that_fails_on_undefined_gradients_is_reported():
         @staticmethod
         def forward(ctx, x):
             ctx.set_materialize_grads(False)
-            return x.clone(), x.clone()
+            return x * 2
 
         @staticmethod
-        def backward(ctx, g1, g2):
-            return g1 + g2
+        def backward(ctx, g):
+            if g is None:
+                raise RuntimeError("no gradient")
+            return g * 2
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -155,7 +157,7 @@ def test_a_hook_that_refuses_an_undefined_gradient_is_reported():
 
 
 def test_inputs_that_need_no_gradient_are_refused():
-    with pytest.raises(ValueError, match="require gradient|requires_grad"):
+    with pytest.raises(ValueError, match=r"require gradient|requires_grad"):
         gradcheck(lambda x: x * 2, (torch.rand(2, dtype=torch.float64),))
 
 
@@ -191,8 +193,9 @@ def test_the_old_numerical_jacobian_warns_and_works():
     assert torch.allclose(jacobian[0], 2 * eye)
     with pytest.warns(FutureWarning):
         jacobian = old(pair, (a, b), eps=1e-6)
-    assert torch.allclose(jacobian[0], 2 * eye) and torch.allclose(jacobian[1], eye)
-    with pytest.warns(FutureWarning), pytest.raises(ValueError, match="Expected grad_out to be 1.0"):
+    assert torch.allclose(jacobian[0], 2 * eye)
+    assert torch.allclose(jacobian[1], eye)
+    with pytest.warns(FutureWarning), pytest.raises(ValueError, match=r"Expected grad_out to be 1.0"):
         old(pair, (a, b), eps=1e-6, grad_out=2.0)
 
 
@@ -202,10 +205,13 @@ def test_the_old_analytical_jacobian_warns_and_works():
     eye = torch.eye(4, dtype=torch.float64)
     with pytest.warns(FutureWarning, match="was part of PyTorch's private API"):
         jacobians, reentrant, sizes, types = old((a, b), pair((a, b))[0])
-    assert torch.allclose(jacobians[0], 2 * eye) and torch.allclose(jacobians[1], eye)
-    assert reentrant and sizes and types
+    assert torch.allclose(jacobians[0], 2 * eye)
+    assert torch.allclose(jacobians[1], eye)
+    assert reentrant
+    assert sizes
+    assert types
     out = Jitter.apply(a, 1e-6)
     with pytest.warns(FutureWarning):
         assert not old((a,), out)[1]
-    with pytest.warns(FutureWarning), pytest.raises(ValueError, match="Expected grad_out to be 1.0"):
+    with pytest.warns(FutureWarning), pytest.raises(ValueError, match=r"Expected grad_out to be 1.0"):
         old((a,), out, grad_out=2.0)

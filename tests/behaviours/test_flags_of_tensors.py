@@ -20,14 +20,16 @@ def test_detach_cuts_the_graph():
     y = x + 2
     y = y.detach()
     z = y * 4 + 2
-    assert not y.requires_grad and not z.requires_grad
+    assert not y.requires_grad
+    assert not z.requires_grad
 
 
 def test_only_the_attached_path_has_a_gradient():
     x = torch.randn(10, 10, requires_grad=True)
     y = x * 2
     y = y.detach()
-    assert not y.requires_grad and y.grad_fn is None
+    assert not y.requires_grad
+    assert y.grad_fn is None
     z = x + y
     z.sum().backward()
     assert torch.equal(x.grad, torch.ones(10, 10))
@@ -37,7 +39,9 @@ def test_detach_in_place_makes_a_leaf_again():
     x = torch.randn(10, 10, requires_grad=True)
     y = x * 2
     assert y.detach_() is y
-    assert y.is_leaf and not y.requires_grad and y.grad_fn is None
+    assert y.is_leaf
+    assert not y.requires_grad
+    assert y.grad_fn is None
     (x + y).sum().backward()
     assert torch.equal(x.grad, torch.ones(10, 10))
 
@@ -54,10 +58,13 @@ def test_detached_tensors_may_change_before_anything_is_saved():
 def test_detaching_one_of_several_outputs_leaves_the_others():
     a, b, c = torch.randn(6, requires_grad=True).chunk(3)
     d = b.detach()
-    assert not d.requires_grad and a.requires_grad and c.requires_grad
+    assert not d.requires_grad
+    assert a.requires_grad
+    assert c.requires_grad
     a2, b2 = (torch.randn(4, requires_grad=True) * 1).unsafe_chunk(2)
     b2.detach_()
-    assert not b2.requires_grad and a2.requires_grad
+    assert not b2.requires_grad
+    assert a2.requires_grad
     a2.sum().backward()
 
 
@@ -89,7 +96,10 @@ def test_floating_tensors_may_require_grad(dtype):
 def test_tensors_made_like_another_take_dtype_and_requires_grad(make):
     x = torch.rand(2, 3)
     y = getattr(torch, make)(x, requires_grad=True, dtype=torch.float64)
-    assert y.requires_grad and y.dtype == torch.float64 and y.shape == (2, 3) and y.is_leaf
+    assert y.requires_grad
+    assert y.dtype == torch.float64
+    assert y.shape == (2, 3)
+    assert y.is_leaf
     assert not getattr(torch, make)(x.requires_grad_()).requires_grad
 
 
@@ -118,7 +128,8 @@ def test_requires_grad_spreads_and_hooks_of_constants_are_not_run():
     z = torch.randn(5, 5, requires_grad=True)
     a = x + y
     b = a + z
-    assert not a.requires_grad and b.requires_grad
+    assert not a.requires_grad
+    assert b.requires_grad
 
     def error(g):
         raise RuntimeError
@@ -145,8 +156,12 @@ def test_requires_grad_cannot_be_taken_from_a_computed_tensor():
 
 def test_shape_and_length():
     x = torch.randn(3, 4)
-    assert len(x.shape) == 2 and x.shape[0] == 3 and x.shape[1] == 4 and len(x) == 3
-    assert x.size() == x.shape and x.size(1) == 4
+    assert len(x.shape) == 2
+    assert x.shape[0] == 3
+    assert x.shape[1] == 4
+    assert len(x) == 3
+    assert x.size() == x.shape
+    assert x.size(1) == 4
 
 
 def test_assigned_data_keeps_the_identity_of_the_tensor():
@@ -154,7 +169,9 @@ def test_assigned_data_keeps_the_identity_of_the_tensor():
     before = id(x)
     new = torch.randn(5, 5)
     x.data = new
-    assert id(x) == before and torch.equal(x.detach(), new) and x.requires_grad
+    assert id(x) == before
+    assert torch.equal(x.detach(), new)
+    assert x.requires_grad
     new[0, 0] = 7.0
     assert x[0, 0].item() == 7.0
 
@@ -198,7 +215,9 @@ def test_a_parameter_set_to_less_memory_joins_and_has_its_gradient():
 
 def test_is_leaf_tells_what_a_program_made_itself():
     x = torch.randn(2, requires_grad=True)
-    assert x.is_leaf and (x.detach() * 2).is_leaf and not (x * 2).is_leaf
+    assert x.is_leaf
+    assert (x.detach() * 2).is_leaf
+    assert not (x * 2).is_leaf
 
 
 # --- threads ---
@@ -232,7 +251,8 @@ def test_ten_threads_may_ask_for_gradients_by_grad():
         t.start()
     for t in threads:
         t.join()
-    assert len(found) == 10 and all(torch.equal(g, torch.full((5, 5), 4.5)) for g in found)
+    assert len(found) == 10
+    assert all(torch.equal(g, torch.full((5, 5), 4.5)) for g in found)
     assert x.grad is None
 
 
@@ -278,14 +298,17 @@ def test_pickles_keep_numbers_and_requires_grad(protocol):
     y = torch.randn(10, 10, requires_grad=False)
     for t in (x, y):
         back = pickle.loads(pickle.dumps(t, protocol=protocol))
-        assert torch.equal(back, t) and back.requires_grad == t.requires_grad
+        assert torch.equal(back, t)
+        assert back.requires_grad == t.requires_grad
 
 
 def test_deep_copies_of_leaves_keep_requires_grad_and_of_results_are_refused():
     x = torch.randn(3, requires_grad=True)
     twin = copy.deepcopy(x)
-    assert twin.requires_grad and twin is not x and torch.equal(twin, x)
-    with pytest.raises(RuntimeError, match="[Oo]nly Tensors created explicitly by the user"):
+    assert twin.requires_grad
+    assert twin is not x
+    assert torch.equal(twin, x)
+    with pytest.raises(RuntimeError, match=r"[Oo]nly Tensors created explicitly by the user"):
         copy.deepcopy(x * 2)
 
 
@@ -295,7 +318,8 @@ def test_a_result_saved_and_loaded_is_a_leaf():
     torch.save(x, memory)
     memory.seek(0)
     back = torch.load(memory)
-    assert back.requires_grad and back.is_leaf
+    assert back.requires_grad
+    assert back.is_leaf
 
 
 def test_an_integer_tensor_of_one_element_is_a_python_number():
@@ -318,7 +342,7 @@ def test_a_floating_tensor_of_one_element_is_a_python_number():
 def test_nan_and_inf_have_no_integer():
     f = torch.randn(1, 1, dtype=torch.float64)
     f[0] = math.nan
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError, match="cannot convert float NaN to integer"):
         int(f[0])
     for number in (math.inf, -math.inf):
         f[0] = number

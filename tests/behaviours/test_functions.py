@@ -1,4 +1,4 @@
-"""What PyTorch promises to authors of Functions. Each test also passes with real torch as `torch`."""
+"""What PyTorch promises to authors of Functions. Each test passes with real torch too."""
 
 import traceback
 import warnings
@@ -63,7 +63,7 @@ def described(node):
 
 
 def differentiated(function):
-    """x, y of the shape (3, 3), whose .grad is that of the sum of function(x, 2, y) with a graph."""
+    """x, y of shape (3, 3), whose .grad is that of the sum of function(x, 2, y) with a graph."""
     x = torch.randn(3, 3, requires_grad=True)
     y = torch.randn(3, 3, requires_grad=True)
     start = torch.ones((), requires_grad=True)

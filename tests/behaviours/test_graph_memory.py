@@ -117,7 +117,8 @@ def test_a_cycle_of_hook_and_node_lives_while_the_graph_lives_and_dies_after(cus
     out.backward(retain_graph=True)
     gc.collect()
     out.backward(retain_graph=True)
-    assert len(calls) == 2 and canary() is not None
+    assert len(calls) == 2
+    assert canary() is not None
     calls.clear()
     del out
     gc.collect()
@@ -170,4 +171,5 @@ def test_a_failed_backward_leaves_nothing_behind():
     seen = weakref.ref(y.grad_fn.metadata["canary"])
     del y
     gc.collect()
-    assert seen() is None and torch.is_grad_enabled()
+    assert seen() is None
+    assert torch.is_grad_enabled()

@@ -2,6 +2,7 @@
 
 import threading
 import warnings
+from contextlib import suppress
 
 import pytest
 
@@ -39,7 +40,8 @@ def test_no_grad_is_a_block_and_a_decorator():
     for f in (torch.no_grad()(adder), torch.no_grad(adder)):
         z = f(x, y)
         for result in (w, z):
-            assert not result.requires_grad and result.grad_fn is None
+            assert not result.requires_grad
+            assert result.grad_fn is None
             with pytest.raises(RuntimeError, match="does not require grad"):
                 result.backward(torch.ones(5, 5))
     assert torch.is_grad_enabled()
@@ -61,7 +63,9 @@ def test_nested_functions_with_and_without_gradients_restore_the_mode():
         return y, x * 2
 
     a, b = outer()
-    assert a.requires_grad and not b.requires_grad and torch.is_grad_enabled()
+    assert a.requires_grad
+    assert not b.requires_grad
+    assert torch.is_grad_enabled()
 
 
 def test_enable_grad_decorates_without_parentheses():
@@ -101,7 +105,8 @@ def test_set_grad_enabled_is_a_block_and_a_plain_call():
     with torch.set_grad_enabled(False):
         torch.set_grad_enabled(True)
         y = x * 2
-    assert y.requires_grad and torch.is_grad_enabled()
+    assert y.requires_grad
+    assert torch.is_grad_enabled()
 
 
 def test_set_grad_enabled_wraps_functions_and_restores_the_mode_when_decorating():
@@ -114,21 +119,26 @@ def test_set_grad_enabled_wraps_functions_and_restores_the_mode_when_decorating(
 
     assert torch.is_grad_enabled()
     inner(torch.ones(1))
-    assert mode_in == [False] and torch.is_grad_enabled()
+    assert mode_in == [False]
+    assert torch.is_grad_enabled()
 
 
 def test_a_custom_function_under_no_grad_gives_a_result_without_grad():
     x = torch.ones(1, requires_grad=True)
     with torch.no_grad():
         y = Double.apply(x)
-    assert x.requires_grad and not y.requires_grad and y.grad_fn is None
+    assert x.requires_grad
+    assert not y.requires_grad
+    assert y.grad_fn is None
 
 
 def test_a_custom_function_that_returns_a_leaf_under_no_grad_leaves_the_leaf_alone():
     v = torch.ones(1, requires_grad=True)
     with torch.no_grad():
         w = Same.apply(v)
-    assert w.grad_fn is None and v.requires_grad and v.grad_fn is None
+    assert w.grad_fn is None
+    assert v.requires_grad
+    assert v.grad_fn is None
 
 
 # --- generators ---
@@ -173,7 +183,8 @@ def test_generators_that_call_each_other_keep_their_modes():
         yield depth
 
     assert list(with_grad(5)) == [0, 1, 2, 3, 4, 5]
-    assert list(without(4)) == [0, 1, 2, 3, 4] and torch.is_grad_enabled()
+    assert list(without(4)) == [0, 1, 2, 3, 4]
+    assert torch.is_grad_enabled()
 
 
 def test_a_decorated_coroutine_receives_what_is_sent_in_its_own_mode():
@@ -188,11 +199,14 @@ def test_a_decorated_coroutine_receives_what_is_sent_in_its_own_mode():
         return got
 
     steps = without()
-    assert next(steps) == 0 and torch.is_grad_enabled()
-    assert steps.send("a") == 1 and torch.is_grad_enabled()
+    assert next(steps) == 0
+    assert torch.is_grad_enabled()
+    assert steps.send("a") == 1
+    assert torch.is_grad_enabled()
     with pytest.raises(StopIteration) as end:
         steps.send("b")
-    assert end.value.value == ["a", "b"] and torch.is_grad_enabled()
+    assert end.value.value == ["a", "b"]
+    assert torch.is_grad_enabled()
 
 
 class Unexpected(Exception):
@@ -212,8 +226,10 @@ def test_an_exception_thrown_into_a_decorated_coroutine_and_handled_there_leaves
 
     steps = steady()
     assert next(steps) == 1
-    assert steps.throw(Unexpected) == 2 and torch.is_grad_enabled()
-    assert next(steps) == 1 and torch.is_grad_enabled()
+    assert steps.throw(Unexpected) == 2
+    assert torch.is_grad_enabled()
+    assert next(steps) == 1
+    assert torch.is_grad_enabled()
 
 
 def test_an_exception_thrown_into_a_decorated_coroutine_and_not_handled_comes_out():
@@ -230,7 +246,8 @@ def test_an_exception_thrown_into_a_decorated_coroutine_and_not_handled_comes_ou
     next(steps)
     with pytest.raises(Unexpected):
         steps.throw(Unexpected)
-    assert seen == [False] and torch.is_grad_enabled()
+    assert seen == [False]
+    assert torch.is_grad_enabled()
 
 
 def test_closing_a_decorated_coroutine_restores_the_mode():
@@ -247,17 +264,16 @@ def test_closing_a_decorated_coroutine_restores_the_mode():
     steps = closing()
     next(steps)
     steps.close()
-    assert seen == [False] and torch.is_grad_enabled()
+    assert seen == [False]
+    assert torch.is_grad_enabled()
 
 
 def test_a_coroutine_that_swallows_its_closing_is_an_error_and_restores_the_mode():
     @torch.no_grad()
     def stubborn():
-        while True:
-            try:
-                yield 1
-            except GeneratorExit:
-                pass
+        with suppress(GeneratorExit):
+            yield 1
+        yield 2
 
     steps = stubborn()
     next(steps)
@@ -270,7 +286,7 @@ def test_a_coroutine_that_swallows_its_closing_is_an_error_and_restores_the_mode
 
 
 def test_decorating_a_class_warns_and_decorating_functions_and_methods_does_not():
-    with pytest.warns(FutureWarning, match="[Dd]ecorating class"):
+    with pytest.warns(FutureWarning, match="Decorating classes is deprecated"):
 
         @torch.no_grad()
         class Foo:
@@ -318,7 +334,8 @@ def test_grad_mode_in_forward_is_off_and_outside_it_is_restored():
             return g * 2
 
     Looks.apply(torch.ones(2, requires_grad=True)).sum().backward()
-    assert seen == [False, True, False] and torch.is_grad_enabled()
+    assert seen == [False, True, False]
+    assert torch.is_grad_enabled()
 
 
 def test_inference_mode_records_nothing():

@@ -3,6 +3,7 @@ real torch as `torch`."""
 
 import gc
 import weakref
+from typing import ClassVar
 
 import pytest
 
@@ -112,7 +113,7 @@ def test_a_change_under_no_grad_of_a_saved_tensor_is_noticed():
 
 
 class KeepsCtx(Function):
-    kept = []
+    kept: ClassVar[list] = []
 
     @staticmethod
     def forward(ctx, x):

@@ -155,4 +155,5 @@ def test_a_hook_may_run_a_backward_of_its_own():
 
     y.register_hook(hook)
     y.sum().backward()
-    assert x.grad.tolist() == [2.0] and other.grad.tolist() == [3.0]
+    assert x.grad.tolist() == [2.0]
+    assert other.grad.tolist() == [3.0]

@@ -13,7 +13,6 @@ from tests.testing.library import rand, randn
 
 POSITIVE = {"log", "sqrt", "log1p", "rsqrt", "log2", "log10", "digamma", "lgamma", "acosh"}
 BELOW_ONE = {"asin", "acos", "atanh", "erfinv", "logit"}
-NUMBER_SECOND = {"pow_number", "clamp_min", "clamp_max"}
 
 OTHERS: dict[str, tuple[Callable[..., Any], Callable[[], tuple[Any, ...]]]] = {
     "leaky_relu": (engine.leaky_relu, lambda: (randn(5), 0.2)),
@@ -85,16 +84,16 @@ OTHERS: dict[str, tuple[Callable[..., Any], Callable[[], tuple[Any, ...]]]] = {
 }
 
 
-def rule_example(name: str, count: int) -> tuple[Any, ...]:
-    """Arguments within the domain of a rule of one or two operands."""
+def rule_example(name: str, operands: list[str]) -> tuple[Any, ...]:
+    """Arguments within the domain of a rule; its operand `k` is a number without a slope."""
+    if "k" in operands:
+        return randn(4), 0.5
     if name in POSITIVE:
         return (rand(4),)
     if name in BELOW_ONE:
         return (2 * rand(4) - 1,)
-    if count == 1:
+    if len(operands) == 1:
         return (randn(4),)
-    if name in NUMBER_SECOND:
-        return randn(4), 0.5 if name != "pow_number" else 3.0
     if name == "pow":
         return 1 + rand(4), randn(4)
     return randn(2, 3), (1 + rand(2, 3)) if name == "div" else 0.5 * randn(2, 3)
@@ -105,7 +104,7 @@ def operations() -> list[Entry]:
     made = []
     for name, rule in RULES.items():
         if rule._slopes is not None and hasattr(engine, name):
-            made.append(_entry(name, getattr(engine, name), rule_example(name, rule.arity)))
+            made.append(_entry(name, getattr(engine, name), rule_example(name, rule.operands)))
     return made + [_entry(name, f, example()) for name, (f, example) in OTHERS.items()]
 
 

@@ -1,7 +1,10 @@
 """Pictures of graphs: what they show, that they are well-formed, and where their boxes stand."""
 
+import os
 import re
+import sys
 import xml.etree.ElementTree as ET
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given, strategies as st
@@ -232,9 +235,49 @@ def test_what_is_no_graph_is_refused_by_its_type(wrong):
         draw(wrong)
 
 
-def test_a_picture_is_saved_as_svg_dot_or_txt_only(tmp_path):
-    with pytest.raises(ValueError, match=r"ends in \.svg, \.dot, \.txt; got .*graph\.gif"):
+def test_a_picture_is_not_saved_under_another_end(tmp_path):
+    with pytest.raises(ValueError, match=r"ends in \.svg, .* or \.pdf; got .*graph\.gif"):
         draw(small()[1]).save(tmp_path / "graph.gif")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="the stand-in for a converter is a shell script")
+@pytest.mark.parametrize("kind", ["png", "pdf"])
+def test_png_and_pdf_are_made_by_the_converter_of_the_machine(kind, tmp_path, monkeypatch):
+    converter = tmp_path / "rsvg-convert"
+    converter.write_text('#!/bin/sh\necho "$@"\ncat\n')
+    converter.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    drawing = draw(small()[1])
+    made = drawing.save(tmp_path / f"graph.{kind}").read_text(encoding="utf-8")
+    assert made == f"--format {kind} --zoom 2\n{drawing}"
+
+
+def test_png_and_pdf_are_made_by_cairosvg_where_that_is_installed(tmp_path, monkeypatch):
+    def svg2pdf(bytestring, scale):
+        return b"%PDF " + bytestring + bytes([scale])
+
+    stand_in = SimpleNamespace(svg2pdf=svg2pdf, svg2png=None)
+    monkeypatch.setitem(sys.modules, "cairosvg", stand_in)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    drawing = draw(small()[1])
+    made = drawing.save(tmp_path / "graph.pdf").read_bytes()
+    assert made == b"%PDF " + str(drawing).encode() + b"\x02"
+
+
+def test_without_a_converter_png_says_what_to_install(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "cairosvg", None)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(ImportError, match=r"a \.png needs a converter; .*pip install cairosvg"):
+        draw(small()[1]).save(tmp_path / "graph.png")
+
+
+def test_lines_are_shown_where_anomaly_detection_noted_them():
+    with engine.autograd.set_detect_anomaly(True):
+        y = engine.Value(2.0) * 3
+        z = (engine.ones(1, requires_grad=True) * 3).sum()
+    line = test_lines_are_shown_where_anomaly_detection_noted_them.__code__.co_firstlineno + 2
+    assert texts(draw(y))[-1][-1] == f"test_draw.py:{line}"
+    assert texts(draw(z))[-1][-1] == f"test_draw.py:{line + 1}"
 
 
 @st.composite

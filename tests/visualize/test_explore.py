@@ -221,6 +221,12 @@ def test_tensors_are_shown_with_their_numbers_and_gradients(page):
     assert x.grad is None
 
 
+def test_numbers_beside_tensors_are_shown_even_where_no_slope_keeps_them(page):
+    x = engine.ones(2, requires_grad=True)
+    story = page(lambda: (3 * x + 1).sum())
+    assert [b["data"] for b in story["boxes"] if b["kind"] == "constant"] == [3, 1]
+
+
 def test_the_heat_map_of_a_large_tensor_has_at_most_16_rows_and_columns(page):
     x = engine.ones(3, 40, 50, requires_grad=True)
     x.label = "x"
@@ -295,6 +301,23 @@ def test_the_steps_of_a_folded_graph_count_all_contributions(page):
     w = next(v for v in below(root) if v.label == "w")
     (total,) = [s["arrived"][0][1] for s in folds if story["boxes"][s["box"]]["label"] == "w"]
     assert total == w.grad
+
+
+def test_a_folded_box_holds_its_first_nodes_with_their_arithmetic(page):
+    story = page(loss_of_many)
+    k = next(i for i, b in enumerate(story["boxes"]) if b["count"] == 2000)
+    inside = story["inside"][str(k)]
+    kinds = [b["kind"] for b in inside["boxes"]]
+    assert kinds.count("operation") == 100
+    assert kinds.count("outside") == 51  # fifty parts, and the 0.0 that the loss starts from
+    passes = [s for s in inside["steps"] if s["do"] == "pass"]
+    assert len(passes) == 100
+    for step in passes:
+        assert inside["boxes"][step["box"]]["kind"] == "operation"
+        for part in step["given"]:
+            assert part["gives"] == step["arrived"][0][1] * part["slope"]
+    many = {str(i) for i, b in enumerate(story["boxes"]) if b["count"] > 1}
+    assert set(story["inside"]) == many
 
 
 def below(root):

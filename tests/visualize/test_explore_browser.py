@@ -192,6 +192,56 @@ def test_a_folded_page_steps_to_its_end(browse):
     assert any("1000 contributions" in line for s in answer["seen"] for line in s["words"])
 
 
+def test_a_folded_box_opens_and_closes_again(browse):
+    program = """
+    key("ArrowRight");
+    const k = boxes.findIndex(box => box.count === 2000);
+    choose(k);
+    const button = document.querySelector("#facts button");
+    const said = button.textContent;
+    button.click();
+    const inner = [boxes.length, drawn.length, steps.length];
+    key("End");
+    const last = words(), label = document.querySelector(".box.current").getAttribute("aria-label");
+    find("close").click();
+    return {said, inner, last, label, after: [boxes.length, at, find("close").hidden]};
+    """
+    answer, story = browse(loss_of_many, program)
+    inside = next(v for k, v in story["inside"].items() if story["boxes"][int(k)]["count"] == 2000)
+    assert answer["said"] == "Open its first 100 nodes"
+    assert answer["inner"] == [len(inside["boxes"]), len(inside["boxes"]), len(inside["steps"])]
+    last = inside["steps"][-1]["given"][-1]
+    assert number_in(answer["last"][-1]) == last["after"]
+    assert answer["after"] == [4, 1, True]
+
+
+def test_the_quiz_asks_for_the_next_contribution_and_judges_the_answer(browse):
+    program = """
+    find("quiz").checked = true;
+    key("b");
+    key("ArrowRight");
+    const said = find("say").textContent, before = at, verdicts = [];
+    const answer = find("sums").querySelector("input");
+    const check = find("sums").querySelector("button");
+    for (const guess of ["", "3", "2"]) {
+      answer.value = guess;
+      check.click();
+      verdicts.push(words()[0]);
+    }
+    key("ArrowRight");
+    return {said, verdicts, moved: at - before, shown: words().length};
+    """
+    answer, _ = browse(program_of_five_lines, program)
+    asks = "the gradient of #5 is 1, and #5 = 2 × #3. How much does it hand to #3?"
+    assert answer["said"] == f"Quiz: {asks}"
+    assert [v.split(".")[0] for v in answer["verdicts"]] == [
+        "Not yet",
+        "Not yet",
+        "Right: 1 × 2 = 2",
+    ]
+    assert (answer["moved"], answer["shown"]) == (1, 2)
+
+
 def test_screen_readers_hear_each_step_and_each_node(browse):
     program = """
     key("End");
