@@ -9,7 +9,8 @@ USAGE = """usage: python -m engine info
 
 info     which build runs, from where and why; versions, BLAS and threads
 run      runs a script written for torch, micrograd or a scalar class Value of its own on engine
-check finds the mistakes in custom Functions, ours or torch's, and in scalar classes Value
+explore  runs it so, and writes one HTML page that steps through its last backward pass
+check    finds the mistakes in custom Functions, ours or torch's, and in scalar classes Value
 """
 
 

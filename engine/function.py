@@ -30,15 +30,15 @@ from engine.nodes import (
 from engine.quiet import quiet
 
 
-def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
+def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
     """Marks a backward made of operations that have no derivative: it runs with gradients off,
     and a derivative of its result is refused whenever one is taken through it."""
 
-    @wraps(backward)
+    @wraps(fn)
     def with_gradients_off(ctx: Any, *grads: Any) -> Any:
         before = modes.set_grad(False)
         try:
-            return backward(ctx, *grads)
+            return fn(ctx, *grads)
         finally:
             modes.set_grad(before)
 
@@ -104,12 +104,7 @@ class FunctionNode(Node):
 
     differentiate_nothing = differentiate
 
-    def apply(self, *grads: Any) -> Any:
-        """Call backward by hand: one gradient per output; returns what backward does."""
-        given = self.differentiate(list(grads))
-        return given[0] if len(given) == 1 else given
-
-    __call__ = apply
+    apply = Node.__call__
 
     def finish(self, args: tuple[Any, ...], output: Any, recorded: bool) -> Any:
         """Make what forward returned results of this node, where it is recorded."""

@@ -141,7 +141,7 @@ class Walk:
     def visit(self, node: Any, arrived: dict[int, Any]) -> None:
         """Take what has arrived at a node, and send it on."""
         if not arrived and not isinstance(node, Node):
-            for edge in edges(node):
+            for edge in filter(None, edges(node)):
                 self.add(edge, None)
         elif isinstance(node, TensorBase) or (isinstance(node, Value) and node.is_leaf):
             self.arrived.append((node, arrived[0]))

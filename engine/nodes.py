@@ -69,6 +69,16 @@ class Node:
         """The gradients of the inputs where none arrived: none. A Function of the user's runs."""
         return (None,) * len(self._edges)
 
+    def __call__(self, *grads: Any) -> Any:
+        """Backward by hand: the gradients of the inputs, given one per output."""
+        if len(grads) != len(self._shapes):
+            raise TypeError(
+                f"{self.name()}: expected {len(self._shapes)} arguments, got {len(grads)} instead: "
+                "one gradient for each of its outputs"
+            )
+        given = self.differentiate(list(grads))
+        return given[0] if len(given) == 1 else given
+
     def release(self) -> None:
         """Free what was saved for backward."""
 

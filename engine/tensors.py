@@ -464,9 +464,10 @@ class Tensor(TensorBase):
 
     def _accumulate(self, g: "Tensor", create_graph: bool) -> None:
         """Add g to .grad; the first is kept as it is if nobody else holds it."""
-        if self._grad is None:
-            copy = make(np.empty_like(self._array))
-            self._grad = copy.copy_(g) if create_graph else make(own(g, self._array))
+        if self._grad is None and create_graph:
+            self._grad = make(np.empty_like(self._array)).copy_(g)
+        elif self._grad is None:
+            self._grad = make(own(g, self._array))
         elif create_graph:
             self._grad = self._grad + g
         else:

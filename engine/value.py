@@ -476,7 +476,7 @@ _walks = itertools.count(1)
 
 def walk(root, gradient):
     """Set the gradients of all nodes below root; False, and nothing done, where user code runs."""
-    if not _free.acquire(False):
+    if (modes.watched and modes.state.observers) or not _free.acquire(False):
         return False
     order = []
     try:

@@ -1,7 +1,7 @@
 """The lecture: a graph of single numbers, its gradients pushed back by hand, then by `backward`.
 
-It follows micrograd's lecture from `L = d * f` to one neuron. Pictures of the graphs, made by
-engine itself, are written as .svg files that any browser opens.
+It follows micrograd's lecture from `L = d * f` to one neuron. Pictures of the graphs, and a page
+that steps through a backward pass, are made by engine itself; any browser opens them.
 
     python examples/lecture.py                   pictures go into the folder `lecture`
     python examples/lecture.py --output FOLDER   or into another
@@ -17,7 +17,7 @@ from pathlib import Path
 sys.path.insert(1, str(Path(__file__).resolve().parents[1]))
 
 from engine import Value
-from engine.visualize import draw
+from engine.visualize import draw, explore
 
 
 # A result remembers what it was made of. A label is a name for the picture, nothing else.
@@ -131,8 +131,10 @@ def main() -> None:
     draw(f).save(folder / "4_used_twice.svg")
     print(f"Used twice: f = {f.data:g}; gradients {leaves(f)}, each the sum of two")
 
+    explore(used_twice, folder / "5_step_by_step.html", title="A value used twice, step by step")
     print(
-        f"\nThe pictures are in {folder}, from 1_forward.svg to 4_used_twice.svg.\n"
+        f"\nThe pictures are in {folder}, from 1_forward.svg to 4_used_twice.svg; and open\n"
+        f"{folder / '5_step_by_step.html'}: Next steps, Quiz asks.\n"
         "To try next: change one number in expression() and guess the new gradients first; write "
         "the\nneuron with exp in place of tanh and compare; train a whole net of such neurons "
         "with\n`python examples/moons_scalar.py`."

@@ -243,10 +243,16 @@ def test_a_wrong_command_line_shows_the_usage(arguments):
 
 
 @pytest.mark.parametrize("arguments", [("--help",), ("-h",), ("run", "--help")], ids=str)
-def test_help_explains_both_commands(arguments):
+def test_help_explains_every_command(arguments):
     said = output(python("-m", "engine", *arguments))
     assert said.startswith("usage: python -m engine info\n")
-    assert "run   runs a script" in said
+    for line in (
+        "info     which build",
+        "run      runs a script",
+        "explore  runs it so",
+        "check    ",
+    ):
+        assert f"\n{line}" in said
 
 
 def test_an_encoding_is_read_from_the_script(tmp_path):

@@ -1,11 +1,17 @@
 """grad as torch.autograd has it, with is_grads_batched: many gradients of one graph at once."""
 
+import warnings
 from typing import Any
 
 from engine import differentiation
 from engine.differentiation import as_tuple, differentiated
 from engine.ops.join import stack
 from engine.tensors import Tensor
+
+ONLY_INPUTS = (
+    "only_inputs argument is deprecated and is ignored now (defaults to True); to accumulate "
+    "gradients for other parts of the graph use engine.autograd.backward"
+)
 
 
 def grad(
@@ -14,6 +20,7 @@ def grad(
     grad_outputs: Any = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
+    only_inputs: bool = True,
     allow_unused: bool | None = None,
     is_grads_batched: bool = False,
     materialize_grads: bool = False,
@@ -25,7 +32,10 @@ def grad(
     of the graph, for derivatives of derivatives. An input that the outputs do not depend on is a
     RuntimeError, or None with allow_unused, or zeros with materialize_grads. is_grads_batched:
     grad_outputs have one more dimension, the first, and so have the results: a grad for each item.
+    only_inputs: an old option; nothing but True has a meaning.
     """
+    if not only_inputs:
+        warnings.warn(ONLY_INPUTS, FutureWarning, stacklevel=2)
     if is_grads_batched:
         options = (create_graph, allow_unused, materialize_grads)
         return batched(outputs, inputs, as_tuple(grad_outputs), retain_graph, options)

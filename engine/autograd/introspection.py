@@ -1,6 +1,7 @@
 """What programs ask a graph about itself: nodes of Values and leaves as objects, next_functions,
 hooks on nodes. It plugs into Node and Value, and costs nothing where nobody asks."""
 
+import inspect
 from collections.abc import Callable
 from functools import cache, cached_property
 from typing import Any
@@ -10,7 +11,7 @@ from engine.function import FunctionNode
 from engine.habits import Value
 from engine.nodes import Node, TensorBase, value
 from engine.registry import RULES
-from engine.tensors import node_class
+from engine.tensors import Operation, Tensor, node_class
 
 
 class ViewOfNode(Node):
@@ -69,24 +70,25 @@ def seen(edge: Any) -> tuple[Any, int]:
     return (node_of(node), 0) if isinstance(node, TensorBase) else (node, i)
 
 
+@cache
+def tensor_places(operation: Any) -> tuple[bool, ...]:
+    """Which arguments of an operation's forward are tensors by its text, the rest being options."""
+    parameters = [*inspect.signature(operation.forward).parameters.values()][1:]
+    return tuple(p.annotation is Tensor or p.kind is p.VAR_POSITIONAL for p in parameters)
+
+
 def next_functions(node: Node) -> tuple[tuple[Any, int], ...]:
-    """For each input (node, output number) of where its gradient goes; (None, 0) for none."""
-    return tuple(map(seen, node._edges))
+    """For each input (node, output number) of where its gradient goes; (None, 0) for none. Options
+    of the engine's own operations (dim, keepdim) are no inputs."""
+    edges: Any = node._edges
+    if isinstance(node, FunctionNode) and issubclass(node._function, Operation):
+        places = tensor_places(node._function)
+        edges = [e for i, e in enumerate(edges) if e is not None or places[min(i, len(places) - 1)]]
+    return tuple(map(seen, edges))
 
 
 def representation(node: Node) -> str:
     return f"<{type(node).__name__} object at {id(node):#x}>"
-
-
-def call(node: Node, *grads: Any) -> Any:
-    """The gradients of the inputs, given one gradient per output: backward by hand."""
-    if len(grads) != len(node._shapes):
-        raise TypeError(
-            f"{node.name()}: expected {len(node._shapes)} arguments, got {len(grads)} instead: one "
-            "gradient for each of its outputs"
-        )
-    given = node.differentiate(list(grads))
-    return given[0] if len(given) == 1 else given
 
 
 def owner(node: Node) -> Any:
@@ -120,8 +122,6 @@ Node.next_functions = property(next_functions)  # type: ignore[attr-defined]
 Node.register_hook = hook_after  # type: ignore[attr-defined]
 Node.register_prehook = hook_before  # type: ignore[attr-defined]
 Node.__repr__ = representation  # type: ignore[method-assign, assignment]
-Node.__call__ = call  # type: ignore[method-assign]
-FunctionNode.apply = FunctionNode.__call__ = call  # type: ignore[assignment, method-assign]
 
 
 @habits.attribute

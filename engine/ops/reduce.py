@@ -229,7 +229,7 @@ class VarMean(Var):
         return Var.forward(ctx, x, dims, divisor, keepdim), mean_of(ctx, x, dims, keepdim)
 
     @staticmethod
-    def backward(ctx: Any, g: Tensor, h: Tensor) -> Any:
+    def backward(ctx: Any, g: Tensor, h: Tensor) -> Any:  # type: ignore[override]
         slope, *nothing = Var.backward(ctx, g)
         return slope + spread(h / ctx.count, ctx.shape, ctx.dims), *nothing
 
@@ -242,7 +242,7 @@ class StdMean(Std):
         return Std.forward(ctx, x, dims, divisor, keepdim), mean_of(ctx, x, dims, keepdim)
 
     @staticmethod
-    def backward(ctx: Any, g: Tensor, h: Tensor) -> Any:
+    def backward(ctx: Any, g: Tensor, h: Tensor) -> Any:  # type: ignore[override]
         slope, *nothing = Std.backward(ctx, g)
         return slope + spread(h / ctx.count, ctx.shape, ctx.dims), *nothing
 

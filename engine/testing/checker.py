@@ -1,7 +1,8 @@
 """The course of one check: which cases are tried, and what is made of those that fail."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import partial
 from time import monotonic
 
 from engine.testing import plan
@@ -61,12 +62,23 @@ class Checker:
         for case in cases:
             if self.late():
                 break
-            self._take(case, examine(self.subject, case), quiet)
+            verdict = self._guarded(examine, case)
+            if verdict is not None:
+                self._take(case, verdict, quiet)
+
+    def _guarded(self, method: Callable[[Subject, Case], Verdict], case: Case) -> Verdict | None:
+        """The outcome of a case; one that cannot be examined leaves a note."""
+        try:
+            return method(self.subject, case)
+        except Exception as error:
+            self.note(f"a case could not be examined: {type(error).__name__}: {error}")
+            return None
 
     def try_for_notes(self, cases: Iterable[Case]) -> None:
         """Examines cases that the author need not have meant: wrong numbers become a note."""
         for case in cases:
-            for symptom in [] if self.late() else self.fresh(case, examine(self.subject, case)):
+            verdict = None if self.late() else self._guarded(examine, case)
+            for symptom in self.fresh(case, verdict) if verdict is not None else ():
                 if symptom.what in NUMBERS:
                     name = self.subject.pattern.slots[symptom.argument].name
                     shapes = ", ".join(str(s) for s in case.shapes if s is not None)
@@ -78,8 +90,10 @@ class Checker:
     def try_kinks(self) -> None:
         """Special numbers, where one-sided slopes differ."""
         for case in plan.kinks(self.subject):
-            if not self.late():
-                self._take(case, examine_kinks(self.subject, case, self.notes), False)
+            look = partial(examine_kinks, notes=self.notes)
+            verdict = None if self.late() else self._guarded(look, case)
+            if verdict is not None:
+                self._take(case, verdict, False)
         self.notes = list(dict.fromkeys(self.notes))
 
     def _take(self, case: Case, verdict: Verdict, quiet: bool) -> None:

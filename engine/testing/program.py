@@ -126,7 +126,16 @@ def failing_program(
     return "\n".join([*lines, _grad_line(subject, asked)]) + "\n"
 
 
+def on_values(subject: Subject) -> bool:
+    """True when the numbers are engine's Values."""
+    slots = subject.pattern.slots
+    return all(slot.kind == "value" for slot in slots if slot.is_floating)
+
+
 def _comparison(subject: Subject, case: Case, i: int, low: Array, high: Array) -> list[str]:
+    if on_values(subject):
+        least, most = (repr(float(short(a))) for a in (low, high))
+        return [f"assert {least} - 1e-6 <= grad.item() <= {most} + 1e-6, grad"]
     name, dtype = variable(subject, i), f"dtype=torch.{case.dtype}"
     if np.allclose(low, high, rtol=1e-9, atol=0):
         message = f'f"the gradient of {name} is {{grad}}, right is {{right}}"'
@@ -175,6 +184,9 @@ def upstream_lines(
     subject: Subject, case: Case, trial: Trial, requires_grad: bool = False
 ) -> list[str]:
     """The line that makes `g`, the list of upstream gradients."""
+    if on_values(subject):
+        made = [f"torch.Value({float(g)!r}, requires_grad={requires_grad})" for g in trial.upstream]
+        return [f"g = [{', '.join(made)}]"]
     end = ".requires_grad_()" if requires_grad else ""
     return [f"g = [{', '.join(_upstream(case, g) + end for g in trial.upstream)}]"]
 

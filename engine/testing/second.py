@@ -284,9 +284,15 @@ def intermediates(log: Log, library: Library) -> str:
                 words.append(f"saved tensor {place}")
     for name, thing in log.kept.items():
         several = thing if isinstance(thing, (list, tuple)) else (thing,)
-        if any(_computed(t, log, library) or isinstance(t, (float, np.ndarray)) for t in several):
+        if any(_computed(t, log, library) or _number(t, log) for t in several):
             words.append(f"ctx.{name}")
     return " and ".join(words)
+
+
+def _number(thing: Any, log: Log) -> bool:
+    """True for a float or an array that is none of the arguments."""
+    given = [x for x in log.inputs if isinstance(x, float)]
+    return isinstance(thing, np.ndarray) or (isinstance(thing, float) and thing not in given)
 
 
 def _computed(thing: Any, log: Log, library: Library) -> bool:
@@ -306,18 +312,32 @@ def second_program(subject: Subject, case: Case, j: int) -> str:
     if graph is None:
         return "\n".join(lines) + "\n"
     lines.append(f"grads = torch.autograd.grad(y, [{', '.join(names)}], g, create_graph=True)")
-    lines += _weighted(case, graph)
+    lines += _weighted(subject, case, graph)
     wanted = "*g" if j == UPSTREAM else program.variable(subject, j)
     lines.append(f"second = torch.autograd.grad(total, [{wanted}])")
-    right = _right(subject, case, arrays, graph, j)
-    shown = [f"torch.tensor({program.numbers(a)}, dtype=torch.{case.dtype})" for a in right]
-    lines.append(f"right = [{', '.join(shown)}]")
-    lines.append("for given, wanted in zip(second, right):")
-    lines.append("    assert torch.allclose(given, wanted, rtol=1e-4, atol=1e-6), (given, wanted)")
+    lines += _checked(subject, case, _right(subject, case, arrays, graph, j))
     return "\n".join(lines) + "\n"
 
 
-def _weighted(case: Case, graph: Graph) -> list[str]:
+def _checked(subject: Subject, case: Case, right: Sequence[Array]) -> list[str]:
+    """The lines that compare `second` with the right numbers."""
+    if program.on_values(subject):
+        shown = [repr(float(a)) for a in right]
+        test = "abs(given.item() - wanted) <= 1e-6 + 1e-4 * abs(wanted)"
+    else:
+        shown = [f"torch.tensor({program.numbers(a)}, dtype=torch.{case.dtype})" for a in right]
+        test = "torch.allclose(given, wanted, rtol=1e-4, atol=1e-6)"
+    return [
+        f"right = [{', '.join(shown)}]",
+        "for given, wanted in zip(second, right):",
+        f"    assert {test}, (given, wanted)",
+    ]
+
+
+def _weighted(subject: Subject, case: Case, graph: Graph) -> list[str]:
+    if program.on_values(subject):
+        numbers = ", ".join(repr(float(u)) for u in graph.weights)
+        return [f"total = sum(a * b for a, b in zip(grads, [{numbers}]))"]
     shown = [
         f"torch.tensor({program.numbers(u)}, dtype=torch.{case.dtype})" for u in graph.weights
     ]

@@ -38,7 +38,7 @@ def pasted(target: Any) -> str:
 
 
 def _define(name: str, known: dict[str, Any], done: dict[str, str], own: str) -> None:
-    if name in known and name not in done and name != own and name not in ("torch", "engine"):
+    if name in known and name not in done and name != own and name != "torch":
         done[name] = ""
         thing = known[name]
         for inner in names_in(source_of(thing)) if _is_local(thing, known) else ():

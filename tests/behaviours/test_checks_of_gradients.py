@@ -81,7 +81,8 @@ def test_an_output_whose_dtype_depends_on_the_values_is_refused(fast_mode):
 @FAST
 def test_a_wrong_gradient_is_a_gradcheck_error_that_names_output_and_input(fast_mode):
     x = double(1)
-    with pytest.raises(module.GradcheckError, match="Jacobian mismatch for output 0 with respect to input 0"):
+    text = "Jacobian mismatch for output 0 with respect to input 0"
+    with pytest.raises(module.GradcheckError, match=text):
         gradcheck(shifted, (x,), fast_mode=fast_mode)
     assert issubclass(module.GradcheckError, RuntimeError)
     assert gradcheck(shifted, (x,), raise_exception=False, fast_mode=fast_mode) is False
@@ -195,7 +196,7 @@ def test_the_old_numerical_jacobian_warns_and_works():
         jacobian = old(pair, (a, b), eps=1e-6)
     assert torch.allclose(jacobian[0], 2 * eye)
     assert torch.allclose(jacobian[1], eye)
-    with pytest.warns(FutureWarning), pytest.raises(ValueError, match=r"Expected grad_out to be 1.0"):
+    with pytest.warns(FutureWarning), pytest.raises(ValueError, match="Expected grad_out to be 1"):
         old(pair, (a, b), eps=1e-6, grad_out=2.0)
 
 
@@ -213,5 +214,5 @@ def test_the_old_analytical_jacobian_warns_and_works():
     out = Jitter.apply(a, 1e-6)
     with pytest.warns(FutureWarning):
         assert not old((a,), out)[1]
-    with pytest.warns(FutureWarning), pytest.raises(ValueError, match=r"Expected grad_out to be 1.0"):
+    with pytest.warns(FutureWarning), pytest.raises(ValueError, match="Expected grad_out to be 1"):
         old((a,), out, grad_out=2.0)

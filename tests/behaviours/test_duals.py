@@ -147,17 +147,17 @@ def test_a_cycle_of_dual_and_graph_is_collected():
     class Canary:
         pass
 
-    def scope():
+    def scope(kept):
         with fw.dual_level():
             x = torch.rand(2, requires_grad=True)
             dual = fw.make_dual(x, torch.rand(2, requires_grad=True))
             y = (dual * dual).sum()
-            dual.keep = (y, canary)
+            dual.keep = (y, kept)
             y.backward()
 
     canary = Canary()
     seen = weakref.ref(canary)
-    scope()
+    scope(canary)
     del canary
     gc.collect()
     assert seen() is None

@@ -57,7 +57,7 @@ def test_v_may_be_left_out_for_one_number_only(name):
     x = torch.tensor(2.0, dtype=torch.float64)
     out, product = getattr(F, name)(lambda t: t**3, x)
     assert out.item() == 8.0
-    assert product.item() == (12.0 if name == "jvp" else 12.0)
+    assert product.item() == 12.0
     with pytest.raises(RuntimeError, match=r"v can only be None|The vector v can only be None"):
         getattr(F, name)(scalar, double(2))
 
@@ -76,7 +76,8 @@ def test_strict_refuses_an_output_that_does_not_depend_on_the_input(name):
     def detached(x):
         return x.detach().sum() if name in ("hessian", "vhp", "hvp") else x.detach()
 
-    with pytest.raises(RuntimeError, match=r"Output 0 of the user-provided function does not|not in"):
+    text = "Output 0 of the user-provided function does not|not in"
+    with pytest.raises(RuntimeError, match=text):
         call(name, detached, double(2), strict=True)
     out = call(name, detached, double(2), strict=False)
     assert out.abs().sum() == 0

@@ -49,6 +49,11 @@ def test_right_function_raises_no_alarm(entry):
     assert report_on(entry), str(report_on(entry))
 
 
+@pytest.mark.parametrize("entry", WRONG + RIGHT, ids=named)
+def test_nothing_is_left_unexamined(entry):
+    assert not [note for note in report_on(entry).notes if "could not be" in note]
+
+
 @pytest.mark.parametrize("entry", WRONG, ids=named)
 def test_program_of_a_finding_fails_as_long_as_the_mistake_is_there(entry):
     finding = next(f for f in report_on(entry) if f.kind == entry.kind)

@@ -10,7 +10,7 @@ from visualize.pages import gradients_at_the_end, story_of
 
 import engine
 from engine import Value
-from engine.visualize import explore
+from engine.visualize import draw, explore
 from engine.visualize.recording import Recorder
 
 
@@ -219,6 +219,55 @@ def test_tensors_are_shown_with_their_numbers_and_gradients(page):
     relu = next(b for b in story["boxes"] if b["op"] == "ReluBackward0")
     assert relu["data"]["cells"] == [[1.0, 0.0], [3.0, 4.0]]
     assert x.grad is None
+
+
+class Two(engine.Function):
+    @staticmethod
+    def forward(ctx, a, b, k):
+        ctx.save_for_backward(a, b)
+        return a * b, a + b
+
+    @staticmethod
+    def backward(ctx, g, h):
+        a, b = ctx.saved_tensors
+        return g * b + h, g * a + h, None
+
+
+def in_place(v, t):
+    x = t * v
+    x *= 3
+    x[0] = 0
+    return x.sum()
+
+
+PROGRAMS = {
+    "a Value times a Tensor": lambda v, t: (v * t).sum(),
+    "a stack of Values": lambda v, t: (engine.stack([v, v * 2, v * v]) ** t).sum(),
+    "Values of a Tensor": lambda v, t: sum(x.tanh() * v for x in engine.unstack(t)),
+    "changes in place": in_place,
+    "two outputs of a Function": lambda v, t: Two.apply(v, v.sin(), 5)[0] * Two.apply(v, v, 5)[1],
+    "one of two outputs": lambda v, t: Two.apply(t, t * v, 5)[1].sum(),
+    "numbers of a Tensor": lambda v, t: t[0] * t[1] + t.mean() * v,
+}
+
+
+@pytest.mark.parametrize("hooked", [False, True], ids=["plain", "hooked"])
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_gradients_are_those_of_backward_in_any_graph(name, hooked, page):
+    v, t = Value(2.0, label="v"), engine.tensor([1.0, 2.0, 4.0], requires_grad=True)
+    t.label = "t"
+    if hooked:
+        v.register_hook(lambda g: g * 10)
+        t.register_hook(lambda g: g * 10)
+    story = page(lambda: PROGRAMS[name](v, t))
+    PROGRAMS[name](v, t).backward()
+    ends = gradients_at_the_end(story)
+    found = {b["label"]: ends[i] for i, b in enumerate(story["boxes"]) if b["label"]}
+    assert found
+    assert found.get("v", v.grad) == v.grad
+    if "t" in found:
+        assert found["t"]["cells"] == [t.grad.tolist()]
+    assert len(str(draw(PROGRAMS[name](v, t)))) > 1000
 
 
 def test_numbers_beside_tensors_are_shown_even_where_no_slope_keeps_them(page):

@@ -5,6 +5,8 @@ import sys
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
+from visualize.pages import story_of
+
 LECTURE = Path(__file__).parents[2] / "examples" / "lecture.py"
 
 
@@ -24,6 +26,8 @@ def test_the_lecture_pushes_gradients_by_hand_and_draws_them(tmp_path):
     assert len(pictures) == 4
     for path in pictures:
         assert ET.parse(path).getroot().tag == "{http://www.w3.org/2000/svg}svg"
+    story = story_of(tmp_path / "5_step_by_step.html")
+    assert [b["label"] for b in story["boxes"]] == ["a", "b", "d", "e", "f"]
     assert "no gradient yet" in pictures[0].read_text(encoding="utf-8")
     assert "grad -4" in pictures[1].read_text(encoding="utf-8")
 
