@@ -35,13 +35,13 @@ def saveable(node: Any, tensors: tuple[Any, ...], again: bool) -> None:
     """Refuse what save_for_backward cannot keep."""
     if again:
         raise RuntimeError(
-            f"{node.function_name}: save_for_backward may be called once, with all tensors; "
+            f"{node._function_name}: save_for_backward may be called once, with all tensors; "
             "called again it would replace what was saved"
         )
     for x in tensors:
         if x is not None and not isinstance(x, DIFFERENTIABLE):
             raise TypeError(
-                f"{node.function_name}: save_for_backward takes Values, Tensors or None; got "
+                f"{node._function_name}: save_for_backward takes Values, Tensors or None; got "
                 f"{type(x).__name__}; keep anything else as an attribute: ctx.name = ..."
             )
 
@@ -50,7 +50,7 @@ def changeable(node: Any, tensors: tuple[Any, ...]) -> None:
     """Refuse what mark_dirty cannot be said of."""
     if any(isinstance(x, Value) for x in tensors):
         raise TypeError(
-            f"{node.function_name}: mark_dirty takes Tensors; a Value is a node of the graph "
+            f"{node._function_name}: mark_dirty takes Tensors; a Value is a node of the graph "
             "and cannot be changed in it: return a new Value"
         )
 
@@ -59,7 +59,7 @@ def joined(node: Any, x: Any, args: tuple[Any, ...]) -> Any:
     """A number or an array that forward returned, as a Value or a Tensor."""
     if not value.is_number(x) and not isinstance(x, np.ndarray):
         raise TypeError(
-            f"{node.function_name}: forward needs to return a Value, a Tensor, an array or a "
+            f"{node._function_name}: forward needs to return a Value, a Tensor, an array or a "
             f"number; got {type(x).__name__}"
         )
     kinds = [isinstance(a, Value) for a in args if isinstance(a, DIFFERENTIABLE)]
@@ -71,7 +71,7 @@ def counted(node: Node, given: Any) -> tuple[Any, ...]:
     given = tuple(given) if isinstance(given, (tuple, list)) else (given,)
     n = len(node._edges)
     if len(given) < n or any(g is not None for g in given[n:]):
-        names = ", ".join(node.argument(i) for i in range(n))
+        names = ", ".join(node._argument(i) for i in range(n))
         raise RuntimeError(
             f"function {node.name()} returned an incorrect number of gradients (expected {n}, "
             f"got {len(given)}): backward returns one for each input ({names}), None for what "
@@ -84,7 +84,7 @@ def dirty(node: Any, x: Any, inputs: tuple[Any, ...], outputs: tuple[Any, ...]) 
     """What forward marked as changed in place is an input, and among what it returned."""
     if position(x, inputs) is None:
         text = (
-            f"{node.function_name}: mark_dirty received a tensor that was not an input. It takes "
+            f"{node._function_name}: mark_dirty received a tensor that was not an input. It takes "
             "the inputs that forward changed in place; other tensors need no mark"
         )
         if is_view(x):
@@ -157,7 +157,7 @@ def fit_number(g: Any, node: Node, i: int, create_graph: bool) -> Any:
         return g if create_graph else g.data
     if not value.is_number(g) and not (isinstance(g, np.ndarray) and g.shape == ()):
         raise TypeError(
-            f"{node.name()}: the gradient of {node.argument(i)} needs to be a Value or a number; "
+            f"{node.name()}: the gradient of {node._argument(i)} needs to be a Value or a number; "
             f"got {type(g).__name__}{getattr(g, 'shape', '')}"
         )
     return Value(g, requires_grad=False) if create_graph else float(g)
@@ -170,7 +170,7 @@ def fit_array(g: Any, shape: tuple[int, ...], node: Node, i: int) -> Any:
     if isinstance(g, np.ndarray) or (value.is_number(g) and shape == ()):
         return TensorBase.constant(np.asarray(g))
     raise TypeError(
-        f"{node.name()}: the gradient of {node.argument(i)} needs to be a Tensor or an array of "
+        f"{node.name()}: the gradient of {node._argument(i)} needs to be a Tensor or an array of "
         f"shape {shape}; got {g!r}, a {type(g).__name__}"
     )
 
@@ -178,14 +178,12 @@ def fit_array(g: Any, shape: tuple[int, ...], node: Node, i: int) -> Any:
 def sums_to(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:
     """Whether `target` broadcasts to `shape`, so that a gradient can be summed to it."""
     tail = shape[len(shape) - len(target) :]
-    return len(shape) >= len(target) and all(
-        t in (n, 1) for n, t in zip(tail, target, strict=True)
-    )
+    return len(shape) >= len(target) and all(t in (n, 1) for n, t in zip(tail, target, strict=True))
 
 
 def wrong_shape(got: tuple[int, ...], needed: tuple[int, ...], node: Node, i: int) -> str:
     return (
         f"Function {node.name()} returned an invalid gradient at index {i} - got {got} but "
         f"expected shape compatible with {needed}: backward needs to return for "
-        f"{node.argument(i)} a gradient of that input's shape"
+        f"{node._argument(i)} a gradient of that input's shape"
     )

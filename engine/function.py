@@ -59,7 +59,7 @@ class FunctionNode(Node):
     _saved: Any = ()
 
     @property
-    def function_name(self) -> str:
+    def _function_name(self) -> str:
         """The name of the Function."""
         return str(self._function.__name__)
 
@@ -93,7 +93,7 @@ class FunctionNode(Node):
         """False: an output that got no gradient hands None to backward, not zeros."""
         self.materialize_grads = value
 
-    def differentiate(self, grads: list[Any]) -> tuple[Any, ...]:
+    def _differentiate(self, grads: list[Any]) -> tuple[Any, ...]:
         if self._saved is None:
             raise RuntimeError(FREED.format(self.name()))
         if self.materialize_grads:
@@ -102,11 +102,11 @@ class FunctionNode(Node):
         given = checks.counted(self, self._function.gradient()(self, *grads))
         return checks.guarded(self, given, grads) if state.grad_enabled else given
 
-    differentiate_nothing = differentiate
+    _differentiate_nothing = _differentiate
 
     apply = Node.__call__
 
-    def finish(self, args: tuple[Any, ...], output: Any, recorded: bool) -> Any:
+    def _finish(self, args: tuple[Any, ...], output: Any, recorded: bool) -> Any:
         """Make what forward returned results of this node, where it is recorded."""
         outputs = output if isinstance(output, tuple) else (output,)
         if not checks.any_in_graphs(outputs) and checks.any_in_graphs(args):
@@ -115,22 +115,19 @@ class FunctionNode(Node):
             self._edges = tuple(map(edge_of, args))
         for x in self._dirty:
             checks.dirty(self, x, args, outputs)
-            x._change_in_place(self.function_name, recorded)
+            x._change_in_place(self._function_name, recorded)
         if recorded:
-            self.keep(args, outputs)
-        self._shapes = [self.wanted_shape(x) for x in outputs]
-        results = tuple(self.result(i, x, args, recorded) for i, x in enumerate(outputs))
+            self._keep(args, outputs)
+        self._shapes = [shape_of(x) for x in outputs]
+        if not self._materialize_non_diff_grads:
+            self._shapes = [position(x, self._constant) is None and shape_of(x) for x in outputs]
+        results = tuple(self._result(i, x, args, recorded) for i, x in enumerate(outputs))
         for observer in state.observers:
             observer(results, self, args)
         self._dirty = self._constant = ()
         return results if isinstance(output, tuple) else results[0]
 
-    def wanted_shape(self, x: Any) -> Any:
-        """What the gradient of an output must look like."""
-        constant = position(x, self._constant) is not None
-        return False if constant and not self._materialize_non_diff_grads else shape_of(x)
-
-    def result(self, i: int, x: Any, args: tuple[Any, ...], recorded: bool) -> Any:
+    def _result(self, i: int, x: Any, args: tuple[Any, ...], recorded: bool) -> Any:
         """Output i, with its place in the graph."""
         if not isinstance(x, DIFFERENTIABLE):
             return x
@@ -145,7 +142,7 @@ class FunctionNode(Node):
             x._returned(len(self._shapes) > 1)
         return attach(x, self, i) if recorded else x
 
-    def keep(self, inputs: tuple[Any, ...], outputs: tuple[Any, ...]) -> None:
+    def _keep(self, inputs: tuple[Any, ...], outputs: tuple[Any, ...]) -> None:
         """Turn what save_for_backward was given into what backward may read."""
         self._saved = tuple(
             None if x is None else Saved(x, position(x, outputs), position(x, inputs) is None)
@@ -153,10 +150,10 @@ class FunctionNode(Node):
         )
         self._to_save = ()
 
-    def release(self) -> None:
+    def _release(self) -> None:
         self._saved = None if self._saved else ()
 
-    def argument(self, i: int) -> str:
+    def _argument(self, i: int) -> str:
         return arguments.argument_name(self._function, i)
 
 
@@ -246,7 +243,7 @@ class Function:
             if seen:
                 modes.set_observers(seen)
             modes.set_grad(before)
-        return ctx.finish(args, output, recorded)
+        return ctx._finish(args, output, recorded)
 
     @classmethod
     def run(cls, ctx: FunctionNode, args: tuple[Any, ...]) -> Any:

@@ -25,7 +25,7 @@ def edges(node: Any) -> Sequence[Edge | None]:
         return value_edges(node)
     if isinstance(node, TensorBase):
         return ()
-    return (*node._edges, *node.hidden) if node.hidden else node._edges
+    return (*node._edges, *node._hidden) if node._hidden else node._edges
 
 
 def value_edges(v: Any) -> Sequence[Edge | None]:
@@ -132,8 +132,8 @@ class Walk:
                     if arrived is not None:
                         self.visit(node, arrived)
                 self.arrived = [(x, self.at_leaf(x, g)) for x, g in self.arrived]
-                for call in self.callbacks.values():
-                    call()
+                while self.callbacks:
+                    self.callbacks.pop(next(iter(self.callbacks)))()
         finally:
             _running.walk = outer
             modes.set_grad(before)
@@ -168,7 +168,7 @@ class Walk:
         grads = [arrived.get(i) for i in range(len(node._shapes))]
         if hooked is not None:
             grads = hooked.before(grads)
-        given = node.differentiate(grads) if arrived else node.differentiate_nothing(grads)
+        given = node._differentiate(grads) if arrived else node._differentiate_nothing(grads)
         if hooked is not None:
             given = hooked.after(given, grads)
         for i, (edge, g) in enumerate(zip(node._edges, given, strict=True)):
@@ -176,7 +176,7 @@ class Walk:
                 fitting = None if g is None else fit(g, edge, node, i, self.create_graph)
                 self.add(edge, fitting)
         if not self.retain_graph:
-            node.release()
+            node._release()
 
     def goes_on(self, node: Any, arrived: dict[int, Any]) -> bool:
         """Keep the gradients that are asked for; whether others lie beyond the node."""

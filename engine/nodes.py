@@ -52,7 +52,7 @@ class Node:
     """
 
     _edges: tuple[Any, ...] = ()
-    hidden: tuple[Any, ...] = ()
+    _hidden: tuple[Any, ...] = ()
     _shapes: Any = ()
     _hooks: Any = None
     once_differentiable = False
@@ -61,11 +61,11 @@ class Node:
         """The node's name, as PyTorch's: MulBackward0, CubeBackward."""
         return type(self).__name__
 
-    def differentiate(self, grads: list[Any]) -> tuple[Any, ...]:
+    def _differentiate(self, grads: list[Any]) -> tuple[Any, ...]:
         """The gradients of the inputs, given one per output."""
         raise NotImplementedError
 
-    def differentiate_nothing(self, grads: list[Any]) -> tuple[Any, ...]:
+    def _differentiate_nothing(self, grads: list[Any]) -> tuple[Any, ...]:
         """The gradients of the inputs where none arrived: none. A Function of the user's runs."""
         return (None,) * len(self._edges)
 
@@ -76,13 +76,13 @@ class Node:
                 f"{self.name()}: expected {len(self._shapes)} arguments, got {len(grads)} instead: "
                 "one gradient for each of its outputs"
             )
-        given = self.differentiate(list(grads))
+        given = self._differentiate(list(grads))
         return given[0] if len(given) == 1 else given
 
-    def release(self) -> None:
+    def _release(self) -> None:
         """Free what was saved for backward."""
 
-    def argument(self, i: int) -> str:
+    def _argument(self, i: int) -> str:
         """The name of input i, for errors."""
         return f"input {i}"
 
@@ -98,9 +98,9 @@ class Error(Node):
         self.message = message
         self._edges = edges
         self._shapes = shapes
-        self.hidden = hidden
+        self._hidden = hidden
 
-    def differentiate(self, grads: list[Any]) -> tuple[Any, ...]:
+    def _differentiate(self, grads: list[Any]) -> tuple[Any, ...]:
         raise RuntimeError(self.message)
 
 

@@ -75,7 +75,7 @@ class RuleNode(Node):
     rule: Rule
     saved: Any = ()
 
-    def differentiate(self, grads: list[Any]) -> tuple[Any, ...]:
+    def _differentiate(self, grads: list[Any]) -> tuple[Any, ...]:
         if self.saved is None:
             raise RuntimeError(nodes.FREED.format(self.name()))
         operands = [x.unpack(self) if isinstance(x, Saved) else x for x in self.saved]
@@ -89,11 +89,11 @@ class RuleNode(Node):
             for edge, slope in zip(self._edges, slopes, strict=False)
         )
 
-    def release(self) -> None:
+    def _release(self) -> None:
         if any(isinstance(x, Saved) for x in self.saved or ()):
             self.saved = None
 
-    def argument(self, i: int) -> str:
+    def _argument(self, i: int) -> str:
         return self.rule.operands[i]
 
 
@@ -753,7 +753,7 @@ TensorBase.zeros = staticmethod(lambda shape, dtype: make(np.zeros(shape, dtype)
 
 def operation_node(name: str, operation: Any) -> Any:
     """The class of the nodes of an operation: without a gradient nothing is to be computed."""
-    fields = {"_function": operation, "differentiate_nothing": Node.differentiate_nothing}
+    fields = {"_function": operation, "_differentiate_nothing": Node._differentiate_nothing}
     return type(name, (function.FunctionNode,), fields)
 
 
@@ -775,7 +775,7 @@ class Operation(Function):
         output = cls.forward(ctx, *args)
         if not (recorded or ctx._dirty or state.observers):
             return output
-        return ctx.finish(args, output, recorded)
+        return ctx._finish(args, output, recorded)
 
 
 class ViewOperation(Operation):

@@ -198,7 +198,7 @@ class CopySlices(Node):
         self.place = place_of(view, node._edges)
         others = [edge for j, edge in enumerate(node._edges) if j != self.place]
         self._edges = (edge_of(base), *others)
-        self.hidden = ((node, i),)
+        self._hidden = ((node, i),)
         if len(node._shapes) > 1:
             raise RuntimeError(
                 f"{node.name()}: if your Function modifies inplace an input that is a view of "
@@ -206,23 +206,23 @@ class CopySlices(Node):
                 "input, or make two Functions of it"
             )
 
-    def differentiate(self, grads: list[Any]) -> tuple[Any, ...]:
+    def _differentiate(self, grads: list[Any]) -> tuple[Any, ...]:
         if self.node is None:
             raise RuntimeError(nodes.FREED.format(self.name()))
         whole = grads[0]._laid_out(self.order)
         part = self.view.replay(whole)
-        given = list(self.node.differentiate([part.clone()]))
+        given = list(self.node._differentiate([part.clone()]))
         old = None if self.place is None else given.pop(self.place)
         part.copy_(0.0 if old is None else old)
         return (whole, *given)
 
-    def release(self) -> None:
-        self.node, self.hidden = None, ()
+    def _release(self) -> None:
+        self.node, self._hidden = None, ()
 
-    def argument(self, i: int) -> str:
+    def _argument(self, i: int) -> str:
         """The base stands first, in the place of the view."""
         before = self.place is not None and i > self.place
-        return "the base" if i == 0 else self.node.argument(i if before else i - 1)
+        return "the base" if i == 0 else self.node._argument(i if before else i - 1)
 
 
 def place_of(view: Any, edges: Any) -> int | None:

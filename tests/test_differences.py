@@ -44,13 +44,13 @@ def agree(said, found):
     )
 
 
-@pytest.mark.parametrize(("program", "lines"), sections())
+@pytest.mark.parametrize(("program", "lines"), list(sections()))
 def test_a_program_prints_what_the_page_of_differences_says(program, lines):
     found = printed(program, engine)
     assert agree([line for who, line in lines if who == "engine"], found), found
 
 
-@pytest.mark.parametrize(("program", "lines"), sections())
+@pytest.mark.parametrize(("program", "lines"), list(sections()))
 def test_each_program_is_said_to_print_something_else_with_pytorch(program, lines):
     said = {who: [line for name, line in lines if name == who] for who in ("engine", "PyTorch")}
     assert said["engine"] != said["PyTorch"]

@@ -262,7 +262,7 @@ class Linear:
     def total(self, node: Any, weights: list[Any]) -> Any:
         """The product of the tangents with the gradients of the inputs, for these of the outputs;
         None where there is none."""
-        given = [] if node is None else node.differentiate(weights)
+        given = [] if node is None else node._differentiate(weights)
         pairs = zip(given, self.given, strict=False)
         parts = [inner(g, t) for g, t in pairs if g is not None and t is not None]
         return sum(parts[1:], parts[0]) if parts else None
@@ -319,15 +319,15 @@ def of_jvp(
     found = found if isinstance(found, tuple) else (found,)
     if len(found) != len(results):
         raise RuntimeError(
-            f"{node.function_name}.jvp returned {len(found)} tangents for {len(results)} outputs; "
+            f"{node._function_name}.jvp returned {len(found)} tangents for {len(results)} outputs; "
             "it needs to return one for each, None for what has none"
         )
     for x, t in zip(results, found, strict=True):
         i = position(x, tuple(args))
         if i is not None and t is not tangents[i]:
-            raise RuntimeError(NOT_IN_PLACE.format(node.function_name))
+            raise RuntimeError(NOT_IN_PLACE.format(node._function_name))
         if i is None and isinstance(t, Tensor) and x._base is not None and t._base is None:
-            raise RuntimeError(NO_VIEW.format(node.function_name))
+            raise RuntimeError(NO_VIEW.format(node._function_name))
     constant = [position(x, node._constant) is not None for x in results]
     return [None if c else t for c, t in zip(constant, found, strict=True)]
 
@@ -435,8 +435,8 @@ def check_dual(tensor: Any, tangent: Any, level: Level) -> None:
     kinds = [None if isinstance(x, Value) else (x.shape, x.dtype) for x in (tensor, tangent)]
     if kinds[0] != kinds[1]:
         raise RuntimeError(
-            "make_dual: Trying to set a forward gradient that has a different size or dtype than "
-            f"that of the original Tensor: it needs {kinds[0]}; got {kinds[1]}"
+            "make_dual: Trying to set a forward gradient that has a different size than that of the "
+            f"original Tensor, or another dtype: it needs {kinds[0]}; got {kinds[1]}"
         )
 
 
@@ -472,7 +472,7 @@ def remark(t: Any) -> str | None:
 
 def jvp(ctx: Any, *tangents: Any) -> Any:
     """The tangents of the outputs, given those of the inputs: to be written by a Function."""
-    raise NotImplementedError(NO_JVP.format(ctx.function_name))
+    raise NotImplementedError(NO_JVP.format(ctx._function_name))
 
 
 def save_for_forward(ctx: Any, *tensors: Any) -> None:

@@ -57,6 +57,10 @@ def gradcheck(
         raise AssertionError(
             "gradcheck: Expected at least one of check_forward_ad or check_backward_ad to be True"
         )
+    if check_batched_forward_grad and not check_forward_ad:
+        raise AssertionError(
+            "gradcheck: Setting check_batched_forward_grad=True requires check_forward_ad to be True"
+        )
     check = Check(func, as_tuple(inputs), eps, atol, rtol, nondet_tol)
     try:
         check.run(check_backward_ad, check_forward_ad, fast_mode)
@@ -295,7 +299,7 @@ def undefined(node: Any, grads: list[Any]) -> None:
     """Call backward with these gradients, which are None or 0."""
     before = modes.set_grad(False)
     try:
-        found = node.differentiate(grads)
+        found = node._differentiate(grads)
     except Exception as error:
         raise GradcheckError(
             f"Expected backward function to handle undefined output grads: {node.name()} got None "
@@ -308,7 +312,7 @@ def undefined(node: Any, grads: list[Any]) -> None:
         if isinstance(g, DIFFERENTIABLE) and numbers(g).any():
             raise GradcheckError(
                 "Expected all input grads to be undefined or zero when all output grads are "
-                f"undefined or zero; {node.name()} returned a gradient for {node.argument(i)}"
+                f"undefined or zero; {node.name()} returned a gradient for {node._argument(i)}"
             )
 
 

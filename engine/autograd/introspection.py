@@ -2,6 +2,7 @@
 hooks on nodes. It plugs into Node and Value, and costs nothing where nobody asks."""
 
 import inspect
+import warnings
 from collections.abc import Callable
 from functools import cache, cached_property
 from typing import Any
@@ -122,6 +123,17 @@ Node.next_functions = property(next_functions)  # type: ignore[attr-defined]
 Node.register_hook = hook_after  # type: ignore[attr-defined]
 Node.register_prehook = hook_before  # type: ignore[attr-defined]
 Node.__repr__ = representation  # type: ignore[method-assign, assignment]
+
+
+def saved_variables(node: FunctionNode) -> tuple[Any, ...]:
+    """saved_tensors, by its old name."""
+    warnings.warn(
+        "'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning, stacklevel=2
+    )
+    return node.saved_tensors
+
+
+FunctionNode.saved_variables = property(saved_variables)  # type: ignore[attr-defined]
 
 
 @habits.attribute

@@ -28,7 +28,7 @@ class Relink(Node):
         self._edges = (edge,)
         self._shapes = [shape]
 
-    def differentiate(self, grads: list[Any]) -> tuple[Any, ...]:
+    def _differentiate(self, grads: list[Any]) -> tuple[Any, ...]:
         return tuple(grads)
 
 

@@ -1,8 +1,10 @@
 """Variable: PyTorch's old name for a tensor with a gradient."""
 
 import warnings
+from collections.abc import Callable
 from typing import Any
 
+from engine.graph import current_walk
 from engine.nodes import DIFFERENTIABLE
 from engine.tensors import Tensor
 
@@ -19,9 +21,23 @@ class VariableMeta(type):
         return data.detach().requires_grad_(requires_grad)
 
 
+class Execution:
+    """The walk that runs, under the name by which programs ask PyTorch's for a callback."""
+
+    @staticmethod
+    def queue_callback(callback: Callable[[], None]) -> None:
+        """Call `callback` when the backward that runs in this thread has visited all nodes."""
+        walk = current_walk()
+        if walk is None:
+            raise RuntimeError("Final callbacks can only be installed during backward pass.")
+        walk.callbacks[object()] = callback
+
+
 class Variable(metaclass=VariableMeta):
     """Variable(t, requires_grad=True) is a leaf that shares t's memory; use tensors themselves:
     engine.tensor(..., requires_grad=True)."""
+
+    _execution_engine = Execution
 
 
 VOLATILE = (

@@ -204,7 +204,7 @@ class AddBack(Operation):
     def forward(ctx: Any, g: Tensor, index: tuple[Any, ...], shape: tuple[int, ...]) -> Tensor:
         ctx.index = index
         whole = np.zeros(shape, g._array.dtype)
-        put(whole, index, g._array, True)
+        put_into(whole, index, g._array, True)
         return make(whole)
 
     @staticmethod
@@ -220,7 +220,7 @@ def taken(array: Any, index: tuple[Any, ...]) -> Any:
         raise IndexError(str(error).replace("axis", "dimension")) from None
 
 
-def put(array: Any, index: tuple[Any, ...], values: Any, accumulate: bool) -> None:
+def put_into(array: Any, index: tuple[Any, ...], values: Any, accumulate: bool) -> None:
     """Put values into an array, or add them, each as often as its place occurs."""
     try:
         if not accumulate and np.ndim(values) == 0 and is_mask(index[0]):
@@ -271,7 +271,7 @@ class IndexPut(InPlace):
     def forward(ctx: Any, x: Tensor, values: Any, index: Any, accumulate: bool) -> Tensor:
         ctx.accumulate = accumulate
         save_index(ctx, index)
-        put(x._array, index, as_array(values), accumulate)
+        put_into(x._array, index, as_array(values), accumulate)
         ctx.mark_dirty(x)
         return x
 
@@ -714,19 +714,43 @@ class Take(Index):
     """Indexing as if all elements lay in one row; named as PyTorch's."""
 
 
-@method
-def take(input: Tensor, index: Tensor) -> Tensor:
-    """The elements at these places of all elements in one row; the shape is that of index."""
+def in_one_row(name: str, input: Tensor, index: Tensor) -> tuple[Any, ...]:
+    """The array index of these places of all elements in one row."""
     n, places = input.numel(), index._array
     if places.dtype.kind not in "iu":
-        raise RuntimeError(f"take(): Expected a long tensor for index, but got {index.dtype}")
+        raise RuntimeError(f"{name}(): Expected a long tensor for index, but got {index.dtype}")
     wrong = places[(places < -n) | (places >= n)]
     if wrong.size:
         raise IndexError(
             f"out of range: tried to access index {wrong[0]} on a tensor of {n} elements."
         )
-    flat = np.unravel_index(places % max(n, 1), input._array.shape or (1,))
-    return Take.apply(rows(input), flat)
+    return np.unravel_index(places % max(n, 1), input._array.shape or (1,))
+
+
+@method
+def take(input: Tensor, index: Tensor) -> Tensor:
+    """The elements at these places of all elements in one row; the shape is that of index."""
+    return Take.apply(rows(input), in_one_row("take", input, index))
+
+
+class Put(IndexPut):
+    """Assignment to places among all elements in one row; named as PyTorch's."""
+
+
+@method
+def put_(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
+    """Set the elements at the places that index names, counted row by row, to those of source, in
+    place; with accumulate add them."""
+    check_dtype("put_", input, source)
+    places = in_one_row("put_", input, index.reshape(-1))
+    Put.apply(rows(input), source.reshape(-1), places, accumulate)
+    return input
+
+
+@method
+def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
+    """A copy of input changed as by put_."""
+    return put_(input.clone(), index, source, accumulate)
 
 
 class Where(Operation):

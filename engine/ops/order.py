@@ -302,6 +302,23 @@ def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = 
 
 
 @method
+def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Selection:
+    """(values, indices) of the k-th smallest along dim, counted from 1; its gradient goes back to
+    where it came from. Raises RuntimeError unless k is from 1 to the size of the dimension."""
+    d, n = axis(dim, input.ndim), input._array.shape[dim] if input.ndim else 1
+    if not 1 <= k <= n:
+        raise RuntimeError(
+            f"kthvalue: selected number k out of range: it needs to be from 1 to {n}, the size of "
+            f"dim {d}; got {k}"
+        )
+    found = sort(input, dim)
+    if not input.ndim:
+        return found
+    parts = [x.narrow(d, k - 1, 1) for x in found]
+    return Selection(*(parts if keepdim else [x.squeeze(d) for x in parts]))
+
+
+@method
 def topk(
     input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True
 ) -> Selection:

@@ -84,6 +84,14 @@ def sum(input: Tensor, dim: Dim = None, keepdim: bool = False, *, dtype: Any = N
     return out if dtype is None else out.to(dtype)
 
 
+@method
+def nansum(input: Tensor, dim: Dim = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+    """sum with nan counted as 0, which gets the gradient 0."""
+    if input._array.dtype.kind == "f":
+        input = make(np.isnan(input._array)).where_else(0.0, input)
+    return sum(input, dim, keepdim, dtype=dtype)
+
+
 class SumToSize(Operation):
     @staticmethod
     def forward(ctx: Any, x: Tensor, size: tuple[int, ...]) -> Tensor:

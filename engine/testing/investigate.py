@@ -245,13 +245,16 @@ def _shape(
     if got == want[::-1] and got != want:
         return "transposed", f"{said}: it is transposed. Transpose it, or exchange the factors."
     if len(got) < len(want):
-        cure = "a dimension of size 1 was lost (squeeze, or a sum without keepdim=True)"
-    elif np.prod(got) > np.prod(want):
+        cure = (
+            "a dimension was lost. Leave the squeeze out, or keep the dimension in the sum "
+            f"(keepdim=True); `.reshape({name}.shape)` puts it right."
+        )
+        return "grad-shape", f"{said}: {cure}"
+    if np.prod(got) > np.prod(want):
         cure = "the sum over the broadcast dimension is missing"
     else:
         cure = f"return one of `{name}`'s own shape"
-    kind = "missing-sum" if "sum over" in cure else "grad-shape"
-    return kind, f"{said}: {cure}; `.reshape_as({name})` or `.sum(...)` puts it right."
+    return "missing-sum" if "sum over" in cure else "grad-shape", f"{said}: {cure}."
 
 
 def _type(

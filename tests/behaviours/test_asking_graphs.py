@@ -203,3 +203,10 @@ def test_hooks_on_nodes_are_seen_from_every_side():
     y.sum().grad_fn.next_functions[0][0].register_hook(lambda *g: seen.append("mul"))
     y.sum().backward()
     assert seen == ["mul"]
+
+
+def test_the_old_option_only_inputs_is_taken_and_says_that_it_is_old():
+    x = torch.ones(2, requires_grad=True)
+    assert grad((x * 2).sum(), x, only_inputs=True)[0].tolist() == [2.0, 2.0]
+    with pytest.warns(FutureWarning, match="only_inputs argument is deprecated"):
+        grad((x * 2).sum(), x, only_inputs=False)

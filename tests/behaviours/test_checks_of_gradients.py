@@ -216,3 +216,12 @@ def test_the_old_analytical_jacobian_warns_and_works():
         assert not old((a,), out)[1]
     with pytest.warns(FutureWarning), pytest.raises(ValueError, match="Expected grad_out to be 1"):
         old((a,), out, grad_out=2.0)
+
+
+def test_options_that_contradict_each_other_are_refused():
+    for options in (
+        {"check_batched_forward_grad": True},
+        {"check_backward_ad": False, "check_forward_ad": False},
+    ):
+        with pytest.raises(AssertionError, match="to be True|requires check_forward_ad"):
+            gradcheck(lambda x: x * 2, (double(2),), **options)

@@ -286,3 +286,43 @@ def test_sort_and_topk_send_the_gradient_to_where_the_numbers_were():
     x.grad = None
     x.topk(2).values.backward(torch.tensor([1.0, 2.0]))
     assert x.grad.tolist() == [1.0, 0.0, 2.0]
+
+
+def test_a_sum_that_leaves_nan_out_gives_it_no_gradient():
+    x = torch.tensor([[1.0, float("nan")], [3.0, 4.0]], dtype=torch.float64, requires_grad=True)
+    assert x.nansum().item() == 8.0 and torch.nansum(x, 0).tolist() == [4.0, 4.0]
+    x.nansum().backward()
+    assert x.grad.tolist() == [[1.0, 0.0], [1.0, 1.0]]
+
+
+@pytest.mark.parametrize("accumulate", [False, True])
+def test_put_has_its_derivatives_by_both(accumulate):
+    index = torch.tensor([0, 8, -6])
+
+    def f(x, s):
+        return torch.put(x, index, s, accumulate)
+
+    assert gradcheck(f, (double(3, 3), double(3)))
+    assert gradgradcheck(lambda x, s: f(x, s) ** 2, (double(3, 3), double(3)))
+
+
+def test_the_kth_value_sends_the_gradient_to_where_it_was():
+    x = torch.tensor([[3.0, 1.0, 2.0]], requires_grad=True)
+    values, places = torch.kthvalue(x, 2)
+    assert values.tolist() == [2.0] and places.tolist() == [2]
+    values.sum().backward()
+    assert x.grad.tolist() == [[0.0, 0.0, 1.0]]
+    assert x.kthvalue(1, keepdim=True).values.shape == (1, 1)
+    with pytest.raises(RuntimeError, match="selected number k out of range"):
+        x.kthvalue(4)
+
+
+def test_a_result_written_into_out_takes_no_part_in_a_graph():
+    a, x = torch.rand(2, requires_grad=True), torch.zeros(2)
+    for operands, out in (((a, a), x), ((x, x), a)):
+        with pytest.raises(RuntimeError, match="don't support automatic differentiation"):
+            torch.mul(*operands, out=out)
+    with torch.no_grad():
+        assert torch.mul(a, a, out=x) is x
+    assert torch.equal(x, (a * a).detach())
+    assert torch.exp(torch.zeros(2), out=torch.empty(0)).tolist() == [1.0, 1.0]

@@ -167,7 +167,7 @@ def scattered(x):
 def test_a_second_backward_needs_retain_graph():
     x = torch.randn(3, requires_grad=True, dtype=torch.double)
     ones = torch.ones(3, dtype=torch.double)
-    y = (scattered(x) ** 2)
+    y = scattered(x) ** 2
     y.backward(ones, retain_graph=True)
     y.backward(ones)
     with pytest.raises(RuntimeError, match="Specify retain_graph=True"):
@@ -289,9 +289,7 @@ def test_a_saved_input_that_was_detached_in_place_raises():
     x = torch.tensor(1.0, requires_grad=True).clone()
     y = x.sin()
     x.detach_()
-    with pytest.raises(
-        RuntimeError, match="Trying to use a saved tensor that has been detached"
-    ):
+    with pytest.raises(RuntimeError, match="Trying to use a saved tensor that has been detached"):
         y.backward()
 
 
@@ -314,3 +312,21 @@ def test_indexing_does_not_save_the_tensor_indexed():
     y[mask] = y[mask]
     y.backward(torch.ones(3))
     assert x.grad.tolist() == [1.0, 1.0, 1.0]
+
+
+def test_saved_variables_is_the_old_name_and_warns():
+    class Saves(Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x * x
+
+        @staticmethod
+        def backward(ctx, g):
+            (x,) = ctx.saved_variables
+            return 2 * x * g
+
+    x = torch.tensor(3.0, requires_grad=True)
+    with pytest.warns(DeprecationWarning, match="'saved_variables' is deprecated"):
+        Saves.apply(x).backward()
+    assert x.grad.item() == 6.0

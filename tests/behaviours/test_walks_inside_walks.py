@@ -157,3 +157,59 @@ def test_a_hook_may_run_a_backward_of_its_own():
     y.sum().backward()
     assert x.grad.tolist() == [2.0]
     assert other.grad.tolist() == [3.0]
+
+
+ENGINE = torch.autograd.Variable._execution_engine
+
+
+def test_a_callback_is_called_at_the_end_of_the_backward_and_may_ask_for_another():
+    said = []
+
+    class Asks(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x.clone()
+
+        @staticmethod
+        def backward(ctx, g):
+            ENGINE.queue_callback(first)
+            said.append("backward")
+            return g
+
+    def first():
+        said.append("first")
+        ENGINE.queue_callback(lambda: said.append("second"))
+
+    x = torch.ones(2, requires_grad=True)
+    y = x * 2
+    y.register_hook(lambda g: said.append("hook"))
+    Asks.apply(y).sum().backward()
+    assert said == ["backward", "hook", "first", "second"]
+
+
+@pytest.mark.parametrize("where", [("outer",), ("inner",), ("outer", "inner")], ids=str)
+def test_callbacks_of_a_backward_inside_a_backward_are_called_once_each(where):
+    said = []
+
+    class Calls(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, name):
+            ctx.name = name
+            return x.clone()
+
+        @staticmethod
+        def backward(ctx, g):
+            if ctx.name in where:
+                ENGINE.queue_callback(lambda: said.append(ctx.name))
+            if ctx.name == "outer":
+                with torch.enable_grad():
+                    Calls.apply(torch.ones(2, requires_grad=True), "inner").sum().backward()
+            return g, None
+
+    Calls.apply(torch.ones(2, requires_grad=True), "outer").sum().backward()
+    assert sorted(said) == sorted(where)
+
+
+def test_a_callback_outside_of_a_backward_is_refused():
+    with pytest.raises(RuntimeError, match="can only be installed during backward pass"):
+        ENGINE.queue_callback(lambda: None)

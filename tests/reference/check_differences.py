@@ -10,7 +10,7 @@ import torch
 
 sys.path[:0] = [str(Path(__file__).parents[1]), str(Path(__file__).parents[2])]
 
-from test_differences import agree, printed, sections
+from test_differences import agree, printed, sections  # noqa: E402
 
 wrong = 0
 for section in sections():
