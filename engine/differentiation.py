@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from engine import graph
 from engine.graph import edge_key
 from engine.habits import Value
-from engine.nodes import TensorBase, attach, edge_of, modes, needs_grad, shape_of, value, zero
+from engine.nodes import attach, edge_of, modes, needs_grad, shape_of, value, zero
 
 
 class GradientEdge(NamedTuple):
@@ -126,16 +126,19 @@ _adding = threading.Lock()
 def accumulate(arrived: list[tuple[Any, Any]], create_graph: bool) -> None:
     """Write the gradients: inner Values set theirs, all others add to theirs. Hooks run then."""
     before = modes.set_grad(create_graph)
+    hooked = []
     try:
         with _adding:
             for x, g in arrived:
                 if isinstance(x, Value):
                     value.keep(x, g.data if isinstance(g, Value) else g)
-                else:
-                    x._accumulate(g, create_graph)
-        for x, _ in arrived:
-            if isinstance(x, TensorBase) and x._hooks is not None:
-                x._hooks.on_accumulated(x)
+                    continue
+                first = x._grad is None
+                x._accumulate(g, create_graph)
+                if x._hooks is not None:
+                    hooked.append((x, x._grad if first else g))
+        for x, g in hooked:
+            x._hooks.on_accumulated(x, g)
     finally:
         modes.set_grad(before)
 

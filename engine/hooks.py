@@ -80,12 +80,12 @@ class Hooks:
         g = run(self.outputs.get(0, {}), g)
         return self.before([g])[0] if writes else g
 
-    def on_accumulated(self, leaf: Any) -> None:
-        """Run what waits for the leaf's `.grad` to be written."""
+    def on_accumulated(self, leaf: Any, g: Any) -> None:
+        """Run what waits for g to be added to the leaf's `.grad`; the first g is the `.grad`."""
         for hook in list(self.accumulated.values()):
             if hook(leaf) is not None:
                 raise RuntimeError("register_post_accumulate_grad_hook: hooks should return None.")
-        self.after((), [leaf.grad])
+        self.after((), [g])
 
     def retain(self, tensor: Any, i: int) -> None:
         """Keep the gradient of output i in tensor.grad."""

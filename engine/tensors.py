@@ -505,9 +505,7 @@ class Tensor(TensorBase):
         table = hooks.of(owner).outputs.setdefault(0 if self.is_leaf else self._output_nr, {})
         return hooks.RemovableHandle(table, hook)
 
-    def register_post_accumulate_grad_hook(
-        self, hook: Callable[..., Any]
-    ) -> hooks.RemovableHandle:
+    def register_post_accumulate_grad_hook(self, hook: Callable[..., Any]) -> hooks.RemovableHandle:
         """Call hook(tensor) after a backward has written this leaf's `.grad`."""
         if not self.is_leaf:
             raise RuntimeError(

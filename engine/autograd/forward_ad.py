@@ -435,8 +435,8 @@ def check_dual(tensor: Any, tangent: Any, level: Level) -> None:
     kinds = [None if isinstance(x, Value) else (x.shape, x.dtype) for x in (tensor, tangent)]
     if kinds[0] != kinds[1]:
         raise RuntimeError(
-            "make_dual: Trying to set a forward gradient that has a different size than that of the "
-            f"original Tensor, or another dtype: it needs {kinds[0]}; got {kinds[1]}"
+            "make_dual: Trying to set a forward gradient that has a different size than that of "
+            f"the original Tensor, or another dtype: it needs {kinds[0]}; got {kinds[1]}"
         )
 
 

@@ -59,7 +59,7 @@ def gradcheck(
         )
     if check_batched_forward_grad and not check_forward_ad:
         raise AssertionError(
-            "gradcheck: Setting check_batched_forward_grad=True requires check_forward_ad to be True"
+            "Setting check_batched_forward_grad=True requires check_forward_ad to be True"
         )
     check = Check(func, as_tuple(inputs), eps, atol, rtol, nondet_tol)
     try:

@@ -64,8 +64,7 @@ def as_places(item: Any) -> Any:
         array = array if array.size else array.astype(np.int64)
     if array.dtype.kind not in "iub":
         raise IndexError(
-            "tensors used as indices must be long, int, byte or bool tensors; got "
-            f"{array.dtype}"
+            f"tensors used as indices must be long, int, byte or bool tensors; got {array.dtype}"
         )
     if array.dtype == np.uint8:
         array = array.astype(bool)
@@ -696,9 +695,7 @@ def masked_scatter_(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
             "masked_scatter_: Number of elements of source < number of ones in mask; got "
             f"{source.numel()} and {n}"
         )
-    return MaskedScatter.apply(
-        input, source.reshape(-1)[:n], index, False
-    )
+    return MaskedScatter.apply(input, source.reshape(-1)[:n], index, False)
 
 
 @method

@@ -4,6 +4,7 @@ import inspect
 import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -47,7 +48,7 @@ class Slot:
     def is_floating(self) -> bool:
         return self.kind in FLOATING
 
-    @property
+    @cached_property
     def symmetric(self) -> bool:
         """True for a matrix that is symmetric and positive definite, which then stays so."""
         a = self.example
@@ -55,6 +56,12 @@ class Slot:
             return False
         off = a - np.diag(np.diag(a))
         return bool(np.array_equal(a, a.T) and off.any() and np.linalg.eigvalsh(a)[0] > 0)
+
+
+def symmetrized(slot: Slot, a: Array) -> Array:
+    """A direction that keeps a symmetric matrix symmetric; others come back as they are."""
+    square = slot.symmetric and a.ndim == 2 and a.shape[0] == a.shape[1]
+    return np.asarray((a + a.T) / 2 if square else a)
 
 
 @dataclass(frozen=True)
@@ -179,7 +186,8 @@ def numbers(slot: Slot, shape: Shape, style: str, rng: np.random.Generator) -> A
         return np.array(slot.example)
     if not slot.is_floating:
         return _integers(slot, shape, style, rng)
-    ordinary = _symmetric(shape, rng) if slot.symmetric else _like(slot.example, shape, rng)
+    square = slot.symmetric and len(shape) == 2 and shape[0] == shape[1]
+    ordinary = _symmetric(shape, rng) if square else _like(slot.example, shape, rng)
     change = STYLES.get(style)
     if change is None:
         return ordinary

@@ -1,5 +1,6 @@
 """The course of one check: which cases are tried, and what is made of those that fail."""
 
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import partial
@@ -13,10 +14,10 @@ from engine.testing.kinks import examine_kinks
 from engine.testing.report import Finding, Level
 from engine.testing.trial import Subject
 
-TARGETS = frozenset(
-    ("target", "targets", "label", "labels", "y_true", "truth", "ground_truth", "gt", "mask",
-     "masks", "noise", "index", "indices", "idx", "lengths", "length")
-)  # arguments for which None is what their authors mean
+TARGET = re.compile(
+    r"(target|label|truth|true|mask|noise|ind(ex|ices)|idx|length|expected|reference|desired)"
+    r"|^(t|y|gt|tgt|ref)$"
+)  # names of arguments for which None is what their authors mean
 
 
 @dataclass
@@ -78,14 +79,19 @@ class Checker:
         """Examines cases that the author need not have meant: wrong numbers become a note."""
         for case in cases:
             verdict = None if self.late() else self._guarded(examine, case)
-            for symptom in self.fresh(case, verdict) if verdict is not None else ():
-                if symptom.what in NUMBERS:
-                    name = self.subject.pattern.slots[symptom.argument].name
-                    shapes = ", ".join(str(s) for s in case.shapes if s is not None)
-                    self.note(
-                        f"for shapes {shapes} forward gives a result, and the gradient of "
-                        f"`{name}` is silently wrong: refuse in forward what is not meant."
-                    )
+            symptoms = self.fresh(case, verdict) if verdict is not None else []
+            numbers = [symptom for symptom in symptoms if symptom.what in NUMBERS]
+            if numbers:
+                self._note_shapes(case, numbers[0])
+                return
+
+    def _note_shapes(self, case: Case, symptom: Symptom) -> None:
+        name = self.subject.pattern.slots[symptom.argument].name
+        shapes = ", ".join(str(s) for s in case.shapes if s is not None)
+        self.note(
+            f"for shapes {shapes}, equal in the example, forward gives a result, and the gradient "
+            f"of `{name}` is silently wrong: refuse in forward what is not meant."
+        )
 
     def try_kinks(self) -> None:
         """Special numbers, where one-sided slopes differ."""
@@ -100,7 +106,10 @@ class Checker:
         self.tried += 1
         self.undecided += bool(verdict.undecided)
         for symptom in self.fresh(case, verdict):
-            if not quiet or symptom.what in NUMBERS:
+            if symptom.what not in NUMBERS and (quiet or _empty(case)):
+                if not quiet and symptom.what == "raises":
+                    self.note(f"backward raises for empty tensors ({symptom.detail}).")
+            else:
                 self.seen.add(_key(symptom))
                 self._investigate(case, symptom)
 
@@ -123,12 +132,16 @@ class Checker:
     def _investigate(self, case: Case, symptom: Symptom) -> None:
         finding = investigate(self.subject, case, symptom)
         name = self.subject.pattern.slots[symptom.argument].name if symptom.argument >= 0 else ""
-        if finding is not None and finding.kind == "missing-gradient" and name in TARGETS:
+        if finding is not None and finding.kind == "missing-gradient" and TARGET.search(name):
             self.note(f"`{name}` gets no gradient, as is usual for what its name says.")
             return
         if finding is None:
             self.note(f"`{name}`: a gradient looked wrong, but its differences did not settle.")
         self.add(finding)
+
+
+def _empty(case: Case) -> bool:
+    return any(0 in shape for shape in case.shapes if shape is not None)
 
 
 def _key(symptom: Symptom) -> tuple[str, int]:
@@ -142,7 +155,7 @@ def first_derivatives(checker: Checker, outputs: int) -> None:
     checker.try_all(plan.sizes(subject))
     checker.try_all(plan.untied(subject), quiet=True)
     checker.try_all(plan.scalars(subject), quiet=True)
-    checker.try_for_notes(plan.broadcast(subject))
+    checker.try_for_notes([*plan.independent(subject), *plan.broadcast(subject)])
     checker.try_all(plan.usage(subject, outputs))
     checker.try_all(plan.subsets(subject))
     checker.try_all(plan.numbers(subject))

@@ -281,7 +281,7 @@ def flat(s: Scene, entries: int = 6) -> bool:
             some = True
             direction = unit(s.subject, s.arrays, i, int(entry))
             line = line_through(s.subject, s.case, s.arrays, i, direction, s.trial.active)
-            if np.any(slope(line, eps=s.case.eps).value):
+            if np.any(slope(line, rounding=s.subject.rounding(s.case)).value):
                 return False
     return some
 

@@ -19,6 +19,21 @@ EPS = float(np.finfo(float).eps)
 
 
 @dataclass(frozen=True)
+class Rounding:
+    """How a function's values are rounded.
+
+    eps: the relative rounding of its dtype. typical: the size of the numbers that it computes
+    with on its way, which may be larger than its values are (as in exp(x) - 1 near 0).
+    """
+
+    eps: float = EPS
+    typical: float = 0.0
+
+
+DOUBLE = Rounding()
+
+
+@dataclass(frozen=True)
 class Slope:
     """A derivative along a line, entry by entry of the output.
 
@@ -56,18 +71,22 @@ class Slope:
 
 
 def slope(
-    line: Line, first: float = 0.0625, ratio: float = 2.0, levels: int = 8, eps: float = EPS
+    line: Line,
+    first: float = 0.0625,
+    ratio: float = 2.0,
+    levels: int = 8,
+    rounding: Rounding = DOUBLE,
 ) -> Slope:
     """The derivative of a line at 0 from steps first, first/ratio, first/ratio**2 ...
 
-    eps: the relative rounding of the values. Steps with values that are not finite are left out.
+    Steps at which the function is not finite are left out.
     """
     steps = first / ratio ** np.arange(levels)
     start = np.asarray(line(0.0), float)
     with np.errstate(all="ignore"):
         ahead = np.array([line(float(step)) for step in steps], float)
         behind = np.array([line(-float(step)) for step in steps], float)
-        noise = _noise(start, ahead, behind, steps) * eps
+        noise = _noise(start, ahead, behind, steps, rounding)
         shaped = steps.reshape(-1, *[1] * start.ndim)
         two_sided = extrapolated((ahead - behind) / (2 * shaped), noise, ratio, 2)
         right, right_error = extrapolated((ahead - start) / shaped, noise, ratio, 1)
@@ -75,14 +94,16 @@ def slope(
     return Slope(*two_sided, left, right, left_error + right_error)
 
 
-def better(line: Line, scales: Sequence[float] = (1.0,), eps: float = EPS) -> Slope:
+def better(
+    line: Line, scales: Sequence[float] = (1.0,), rounding: Rounding = DOUBLE
+) -> Slope:
     """The derivative at 0 by several sets of steps, each a witness of the others.
 
     scales: factors of the steps. What one set takes for a flat or a straight line may be rounding
     or a far-off slope to another; where two that are sure differ, the error covers both.
     """
-    found = [slope(line, 0.0625 * scale, eps=eps) for scale in scales]
-    found += [slope(line, 0.0137 * scale, 1.6, 9, eps) for scale in scales]
+    found = [slope(line, 0.0625 * scale, rounding=rounding) for scale in scales]
+    found += [slope(line, 0.0137 * scale, 1.6, 9, rounding) for scale in scales]
     best = found[0]
     for other in found[1:]:
         best = _merged(best, other)
@@ -126,10 +147,13 @@ def complex_step(line: Callable[[complex], Array], size: float = 1e-30) -> Array
     return np.asarray(np.imag(line(1j * size)) / size)
 
 
-def _noise(start: Array, ahead: Array, behind: Array, steps: Array) -> Array:
-    """What rounding of the values makes of a difference, for each step, in units of eps."""
+def _noise(
+    start: Array, ahead: Array, behind: Array, steps: Array, rounding: Rounding
+) -> Array:
+    """What rounding of the values makes of a difference, for each step."""
     size = np.abs(start) + np.nan_to_num(np.maximum(np.abs(ahead), np.abs(behind)))
-    return np.asarray(2 * size / steps.reshape(-1, *[1] * start.ndim))
+    shaped = steps.reshape(-1, *[1] * start.ndim)
+    return np.asarray(rounding.eps * (2 * size + rounding.typical) / shaped)
 
 
 def _known(error: Array) -> Array:

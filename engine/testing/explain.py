@@ -93,7 +93,8 @@ def nothing(e: Evidence) -> Answer:
     what = "None" if trial.grads[e.jac.argument] is None else "zeros"
     return "missing-gradient", (
         f"backward returns {what} although the outputs depend on it; {first_wrong(e.jac)}. "
-        "Return its gradient (None is for arguments that need none)."
+        "Return its gradient. (None is for arguments that never need one: to say so, give the "
+        "others of the example requires_grad=True.)"
     )
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from engine.testing.adapter import Array
-from engine.testing.cases import Case, Shape
+from engine.testing.cases import Case, Shape, symmetrized
 from engine.testing.derivatives import Slope, better, slope
 from engine.testing.exact import in_fifty_digits
 from engine.testing.spy import NOTHING
@@ -52,9 +52,46 @@ def examine(subject: Subject, case: Case) -> Verdict:
     verdict = Verdict(hard, soft, trial=trial)
     if not hard and trial.stage == "backward":
         verdict.symptoms = [Symptom("raises", detail=trial.error)]
-    if not verdict.symptoms:
+    twin = packed(subject, case)
+    if not verdict.symptoms and twin != case:
+        _compare_with(subject, case, twin, arrays, verdict)
+    elif not verdict.symptoms:
         _compare(subject, case, arrays, verdict)
     return verdict
+
+
+def packed(subject: Subject, case: Case) -> Case:
+    """The same call with packed tensors that all need a gradient; the same case for most."""
+    upstream = case.upstream if case.upstream.startswith("only") else "random"
+    return case.but(layouts=(), upstream=upstream, needs=subject.pattern.needs)
+
+
+def _compare_with(
+    subject: Subject, case: Case, twin: Case, arrays: Sequence[Any], verdict: Verdict
+) -> None:
+    """Values and gradients must be those of the same numbers in packed tensors."""
+    trial = verdict.trial
+    other = run(subject, twin, arrays, trial.upstream)
+    if other.stage or other.active != trial.active:
+        return
+    for k in trial.active:
+        if not _alike(trial.outputs[k], other.outputs[k], case):
+            verdict.symptoms.append(Symptom("forward", detail=k))
+    for i in asked(subject, case):
+        given, right = trial.grads[i], other.grads[i]
+        right = np.zeros(np.shape(arrays[i])) if right is None else right
+        if not _alike(np.zeros(right.shape) if given is None else given, right, case):
+            what = "none" if given is None else "wrong"
+            verdict.symptoms.append(Symptom(what, i, (given, right)))
+
+
+def _alike(one: Array, other: Array, case: Case) -> bool:
+    """True when two arrays differ by no more than the order of their sums can make."""
+    relative = 1e-8 if case.eps < 1e-10 else 1e-3
+    size = float(np.max(np.abs(other), initial=0.0, where=np.isfinite(other)))
+    if one.shape != other.shape:
+        return False
+    return bool(np.allclose(one, other, rtol=relative, atol=relative * size, equal_nan=True))
 
 
 def contract(subject: Subject, case: Case, trial: Trial) -> tuple[list[Symptom], list[Symptom]]:
@@ -145,10 +182,10 @@ def _compare_one(
     v = np.concatenate([np.ravel(u) for u in trial.upstream] or [np.zeros(0)])
     own = 0.0 if g is None else float(np.sum(np.abs(g * direction)))
     own += subject.least_slope(i) * float(np.sum(np.abs(v)) * np.max(np.abs(direction)))
-    rough = Comparison(slope(line, eps=case.eps), v, line(0.0), case.eps, own)
+    rough = Comparison(slope(line, rounding=subject.rounding(case)), v, line(0.0), case.eps, own)
     if rough.agrees(given):
         return
-    witnesses = better(line, scales(arrays[i]), case.eps)
+    witnesses = better(line, scales(arrays[i]), subject.rounding(case))
     fine = Comparison(witnesses, v, line(0.0), case.eps, own)
     if not fine.settled:
         fine = _in_more_digits(subject, case, arrays, i, direction, trial, fine)
@@ -242,7 +279,7 @@ def random_direction(subject: Subject, case: Case, arrays: Sequence[Any], i: int
     rng = np.random.default_rng([case.seed, i, 5])
     x = np.asarray(arrays[i])
     u = rng.normal(size=x.shape) * scale_of(x)
-    return (u + u.T) / 2 if subject.pattern.slots[i].symmetric else np.asarray(u)
+    return symmetrized(subject.pattern.slots[i], u)
 
 
 def scales(x: Array) -> tuple[float, ...]:

@@ -8,7 +8,7 @@ import numpy as np
 from engine.testing import program
 from engine.testing.cases import Case
 from engine.testing.explain import Evidence, explain, first_wrong, upstream
-from engine.testing.first import Symptom, Verdict, examine
+from engine.testing.first import Symptom, Verdict, examine, packed
 from engine.testing.jacobian import Jacobian, jacobian, sharpened
 from engine.testing.kinks import examine_kinks, kink_words, widened
 from engine.testing.report import Finding, Level
@@ -69,25 +69,71 @@ def _answer(
         return _raised(subject, little, changed)
     if symptom.what == "ties":
         return _tied(subject, little)
+    if symptom.what == "forward":
+        return _forward_differs(subject, little)
+    if packed(subject, case) != case:
+        return _differs(subject, little, symptom, changed)
     found = _looked_at(subject, case, little, symptom.argument)
     if found is not None and case.values in KINK_STYLES:
         found = widened(found)
     if found is None:
         return None
     if not found.wrong.any():
-        return _mixture(found, changed)
+        return upstream(Evidence(found))  # right for single outputs, wrong for a mixture
     return _numbers(subject, found, changed)
 
 
-def _mixture(found: Jacobian, changed: set[str]) -> tuple[str, str] | None:
-    """Right for each output by itself: the upstream gradient as a whole makes the difference."""
-    answer = upstream(Evidence(found))
-    if answer is None and "upstream" in changed:
-        return "upstream-layout", (
-            f"wrong when the upstream gradient is {found.case.upstream}, as sum() hands it back "
-            "(one number in memory for all entries): do not write into it."
+def _differs(
+    subject: Subject, little: Case, symptom: Symptom, changed: set[str]
+) -> tuple[str, str] | None:
+    """Words on gradients that differ from those of packed tensors that all need one."""
+    found = [s for s in verdict_of(subject, little).symptoms if same(s, symptom)]
+    if not found:
+        return None
+    given, right = found[0].detail
+    name = subject.pattern.slots[symptom.argument].name
+    kind = next(kind for field, kind in DIFFERS.items() if field in {*changed, "upstream"})
+    said = f"the gradient of `{name}` is {_short(given)} instead of {_short(right)}"
+    return kind, f"{said} {_circumstance(subject, little, symptom, kind)}"
+
+
+DIFFERS = {"needs": "needs-input-grad", "layouts": "layout", "upstream": "upstream-layout"}
+
+
+def _circumstance(subject: Subject, little: Case, symptom: Symptom, kind: str) -> str:
+    """When it happens, and what to do about it."""
+    slots = subject.pattern.slots
+    if kind == "needs-input-grad":
+        asked = ", ".join(f"`{slots[i].name}`" for i, need in enumerate(little.needs) if need)
+        return (
+            f"when only {asked} requires a gradient. Its place in ctx.needs_input_grad is "
+            f"{symptom.argument}, one per argument of forward; do not hang it on another's."
         )
-    return answer
+    if kind == "layout":
+        layout = _context(subject, little)["layout"]
+        return (
+            f"when the memory of the inputs is {layout}, with the same numbers: use operations on "
+            "tensors, not on their memory."
+        )
+    return (
+        f"when the upstream gradient is {little.upstream}, as sum() hands it back (one number in "
+        "memory for all entries): do not write into it, and do not rely on its memory."
+    )
+
+
+def _short(a: Any) -> str:
+    if a is None:
+        return "None"
+    flat = [f"{x:.4g}" for x in np.ravel(a)[:6]]
+    return f"[{', '.join(flat)}{', ...' if np.size(a) > 6 else ''}]"
+
+
+def _forward_differs(subject: Subject, little: Case) -> tuple[str, str]:
+    layout = _context(subject, little)["layout"] or little.upstream
+    return "layout", (
+        f"forward gives other values for the same numbers when their memory is {layout}: use "
+        "operations on tensors, not on their memory."
+    )
 
 
 def _looked_at(subject: Subject, case: Case, little: Case, i: int) -> Jacobian | None:
@@ -102,8 +148,6 @@ def _numbers(subject: Subject, found: Jacobian, changed: set[str]) -> tuple[str,
     case = found.case
     if case.values in KINK_STYLES and "values" in changed:
         return _at_kink(found)
-    if "needs" in changed:
-        return _subset(found)
     kind, words = explain(found)
     if not np.isfinite(found.given[found.wrong]).all():
         kind, words = "nan-gradient", f"{first_wrong(found)}, although forward is finite."
@@ -123,10 +167,7 @@ def _context(subject: Subject, case: Case) -> dict[str, Any]:
 
 
 CONTEXT = {
-    "layouts": ("layout", "wrong for inputs whose memory is {layout}, right for packed ones (use "
-                "operations on the tensor, not on its memory)"),
     "repeated": ("repeated-input", "wrong when {repeated} are one tensor"),
-    "upstream": ("upstream-layout", "wrong when the upstream gradient is {upstream}"),
     "dtype": ("precision", "wrong in {dtype}, right in double"),
     "plain": ("constant-argument", "wrong for {plain}, right for the example's"),
     "values": ("", "wrong for other numbers ({values}), right for those like the example's"),
@@ -136,16 +177,6 @@ CONTEXT = {
 def _with_shapes(case: Case, words: str) -> str:
     shapes = ", ".join(str(s) for s in case.shapes if s is not None)
     return f"wrong for shapes {shapes}, right for those of the example: {words}"
-
-
-def _subset(found: Jacobian) -> tuple[str, str]:
-    slots = found.subject.pattern.slots
-    asked = ", ".join(f"`{slots[i].name}`" for i, need in enumerate(found.case.needs) if need)
-    return "needs-input-grad", (
-        f"wrong when only {asked} requires a gradient: {first_wrong(found)}. Its place in "
-        f"ctx.needs_input_grad is {found.argument}, one per argument of forward; do not hang it "
-        "on another argument's."
-    )
 
 
 def _at_kink(found: Jacobian) -> tuple[str, str]:
@@ -300,6 +331,12 @@ def write_program(subject: Subject, case: Case, symptom: Symptom) -> str:
         return program.ties_program(subject, case, arrays, trial, wanted, right)
     if symptom.what not in NUMBERS:
         return program.failing_program(subject, case, arrays, trial, wanted)
+    if packed(subject, case) != case:
+        right = run(subject, packed(subject, case), arrays, trial.upstream).grads[symptom.argument]
+        wanted_gradient = np.zeros(np.shape(arrays[symptom.argument])) if right is None else right
+        return program.gradient_program(
+            subject, case, arrays, trial, symptom.argument, wanted_gradient, wanted_gradient
+        )
     found = jacobian(subject, case, symptom.argument)
     if found is None:
         return program.failing_program(subject, case, arrays, trial, wanted)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from engine.testing.adapter import Array
-from engine.testing.cases import Case, Shape
+from engine.testing.cases import Case, Shape, symmetrized
 from engine.testing.derivatives import better, slope
 from engine.testing.exact import by_complex_step
 from engine.testing.first import line_through, rounding, scales
@@ -135,7 +135,7 @@ def _given(
     subject: Subject, case: Case, arrays: Sequence[Any], trial: Trial, i: int
 ) -> Array | None:
     """One backward per entry of the outputs, each through a graph of its own."""
-    symmetric = subject.pattern.slots[i].symmetric
+    slot = subject.pattern.slots[i]
     rows = []
     for upstream in unit_upstreams(trial):
         again = run(subject, case.but(upstream=_layout(case)), arrays, upstream)
@@ -143,7 +143,7 @@ def _given(
             return None
         g = again.grads[i]
         row = np.zeros(np.shape(arrays[i])) if g is None else g.astype(float)
-        rows.append(((row + row.T) / 2 if symmetric else row).ravel())
+        rows.append(symmetrized(slot, row).ravel())
     return np.array(rows).reshape(-1, np.size(arrays[i]))
 
 
@@ -168,8 +168,9 @@ def _expected(
     for entry in range(np.size(arrays[i])):
         direction = unit(subject, arrays, i, entry)
         line = line_through(subject, case, arrays, i, direction, trial.active)
-        sure = careful and better(line, scales(np.asarray(arrays[i])), case.eps)
-        found = sure or slope(line, eps=case.eps)
+        witnesses = scales(np.asarray(arrays[i]))
+        sure = careful and better(line, witnesses, subject.rounding(case))
+        found = sure or slope(line, rounding=subject.rounding(case))
         columns.append((found.value, found.doubt, found.low, found.high))
     stacked: Array = np.array(columns).reshape(np.size(arrays[i]), 4, -1)
     value, doubt, low, high = (stacked[:, k].T / scale_of(np.asarray(arrays[i])) for k in range(4))
@@ -180,7 +181,7 @@ def unit(subject: Subject, arrays: Sequence[Any], i: int, entry: int) -> Array:
     """The direction of one entry, as long as the argument's numbers are large."""
     direction = np.zeros(np.shape(arrays[i]))
     direction.flat[entry] = scale_of(np.asarray(arrays[i]))
-    return (direction + direction.T) / 2 if subject.pattern.slots[i].symmetric else direction
+    return symmetrized(subject.pattern.slots[i], direction)
 
 
 def sharpened(jac: Jacobian) -> Jacobian:

@@ -66,7 +66,8 @@ def _slope_nearby(found: Jacobian, column: int, k: int) -> Array:
     line = line_through(
         found.subject, found.case, arrays, found.argument, direction, found.active
     )
-    return slope(line, 1e-5 * found.scale, levels=5, eps=found.case.eps).value
+    rounding = found.subject.rounding(found.case)
+    return slope(line, 1e-5 * found.scale, levels=5, rounding=rounding).value
 
 
 def _judge(found: Jacobian, verdict: Verdict, notes: list[str]) -> None:
@@ -101,7 +102,8 @@ def _joint(subject: Subject, case: Case, arrays: Sequence[Any], verdict: Verdict
     grads = [g for g in (trial.grads[i] for i in moving) if g is not None]
     given = sum(float(np.sum(g)) for g in grads)
     own = sum(float(np.sum(np.abs(g))) for g in grads)
-    for found in (slope(line, eps=case.eps), better(line, eps=case.eps)):
+    rounding = subject.rounding(case)
+    for found in (slope(line, rounding=rounding), better(line, rounding=rounding)):
         compared = Comparison(found, v, line(0.0), case.eps, own)
         if compared.agrees(given) or not compared.settled:
             return

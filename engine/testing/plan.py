@@ -1,6 +1,6 @@
 """The cases that every check tries: the example first, then one thing changed at a time."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import combinations
 from typing import Any
 
@@ -34,26 +34,37 @@ def sizes(subject: Subject) -> Iterator[Case]:
 
 
 def untied(subject: Subject) -> Iterator[Case]:
-    """Sizes that may be equal in the example by accident: one or two dimensions made longer.
+    """Sizes of one tensor that are equal in the example by accident: one of them made longer."""
+    for places in _tied(subject):
+        if len({i for i, _ in places}) == 1:
+            yield from (_longer(subject, [place]) for place in places)
 
-    No size is 1 here, so that what forward takes is not broadcast.
-    """
+
+def independent(subject: Subject) -> Iterator[Case]:
+    """Equal sizes of several tensors made unequal: one or two dimensions made longer."""
+    for places in _tied(subject):
+        if len({i for i, _ in places}) > 1:
+            groups = [*combinations(places, 1), *combinations(places, 2)]
+            yield from (_longer(subject, group) for group in groups[:12])
+
+
+def _tied(subject: Subject) -> Iterator[list[tuple[int, int]]]:
+    """For each label of sizes above 1, the argument and dimension of all its places."""
+    for label, size in enumerate(subject.small):
+        slots = enumerate(subject.pattern.slots)
+        places = [(i, k) for i, s in slots for k, own in enumerate(s.dims) if own == label]
+        if size > 1 and len(places) > 1:
+            yield places
+
+
+def _longer(subject: Subject, places: Sequence[tuple[int, int]]) -> Case:
     small = subject.case(subject.small)
-    places = [(i, axis) for i, slot in enumerate(subject.pattern.slots)
-              for axis, label in enumerate(slot.dims) if _shared(subject, label)]
-    groups = [*combinations(places, 1), *combinations(places, 2)]
-    for group in groups[:24]:
-        shapes = [None if s is None else list(s) for s in small.shapes]
-        for i, axis in group:
-            shape = shapes[i]
-            if shape is not None:
-                shape[axis] += 1
-        yield small.but(shapes=tuple(None if s is None else tuple(s) for s in shapes))
-
-
-def _shared(subject: Subject, label: int) -> bool:
-    labels = [label for slot in subject.pattern.slots for label in slot.dims]
-    return labels.count(label) > 1 and subject.small[label] > 1
+    shapes = [None if s is None else list(s) for s in small.shapes]
+    for i, axis in places:
+        shape = shapes[i]
+        if shape is not None:
+            shape[axis] += 1
+    return small.but(shapes=tuple(None if s is None else tuple(s) for s in shapes))
 
 
 def scalars(subject: Subject) -> Iterator[Case]:

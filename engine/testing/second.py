@@ -12,7 +12,7 @@ import numpy as np
 
 from engine.testing import program
 from engine.testing.adapter import Array, Library
-from engine.testing.cases import Case
+from engine.testing.cases import Case, symmetrized
 from engine.testing.derivatives import Slope, better, slope
 from engine.testing.first import Comparison, asked, scales
 from engine.testing.report import Finding, Level
@@ -124,11 +124,14 @@ def _refuses(
     return False
 
 
-def _direction(case: Case, arrays: Sequence[Any], graph: Graph, j: int) -> list[Array]:
+def _direction(
+    subject: Subject, case: Case, arrays: Sequence[Any], graph: Graph, j: int
+) -> list[Array]:
     rng = np.random.default_rng([case.seed, 11, j + 1])
     if j == UPSTREAM:
         return [rng.normal(size=np.shape(_numbers(v))) for v in graph.upstream]
-    return [rng.normal(size=np.shape(arrays[j])) * scale_of(np.asarray(arrays[j]))]
+    direction = rng.normal(size=np.shape(arrays[j])) * scale_of(np.asarray(arrays[j]))
+    return [symmetrized(subject.pattern.slots[j], direction)]
 
 
 def _numbers(thing: Any) -> Array:
@@ -139,7 +142,7 @@ def _truth(
     subject: Subject, case: Case, arrays: Sequence[Any], graph: Graph, j: int
 ) -> Comparison:
     """The slope of <u, backward> along the direction for argument j, or for the upstream."""
-    direction = _direction(case, arrays, graph, j)
+    direction = _direction(subject, case, arrays, graph, j)
     if j == UPSTREAM:
         exact = np.array([_paired(subject, case, arrays, graph, direction)])
         error = 1e3 * case.eps * np.abs(exact)
@@ -152,7 +155,7 @@ def _truth(
         upstream = [_numbers(v) for v in graph.upstream]
         return np.array([_paired(subject, case, moved, graph, upstream)])
 
-    careful = better(line, scales(arrays[j]), case.eps)
+    careful = better(line, scales(arrays[j]), subject.rounding(case))
     return Comparison(careful, np.ones(1), line(0.0), case.eps)
 
 
@@ -190,7 +193,7 @@ def _judged(
 ) -> Second:
     wrong, known = [], False
     for j, right in zip([*graph.inputs, UPSTREAM], truth, strict=True):
-        direction = _direction(case, arrays, graph, j)
+        direction = _direction(subject, case, arrays, graph, j)
         start = len(graph.inputs) if j == UPSTREAM else graph.inputs.index(j)
         found = given[start : start + len(direction)]
         pairs = zip(found, direction, strict=True)
@@ -366,7 +369,7 @@ def _right(
             upstream = [_numbers(v) for v in graph.upstream]
             return np.array([_paired(subject, case, moved, graph, upstream)])
 
-        right.flat[entry] = slope(line, eps=case.eps).value[0]
+        right.flat[entry] = slope(line, rounding=subject.rounding(case)).value[0]
     return [program.short(right)]
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from engine.testing.adapter import Array, Library
 from engine.testing.cases import Case, Pattern
+from engine.testing.derivatives import Rounding
 from engine.testing.spy import Log, differ, spied
 
 
@@ -41,6 +42,10 @@ class Subject:
     def call(self) -> Callable[..., Any]:
         chosen: Callable[..., Any] = self.target.apply if self.is_function else self.target
         return chosen
+
+    def rounding(self, case: Case) -> Rounding:
+        """How forward's values are rounded in a case."""
+        return Rounding(case.eps, self.typical)
 
     def least_slope(self, i: int) -> float:
         """The size of a slope by argument i that values and inputs like the example's lead to."""

@@ -210,3 +210,28 @@ def test_the_old_option_only_inputs_is_taken_and_says_that_it_is_old():
     assert grad((x * 2).sum(), x, only_inputs=True)[0].tolist() == [2.0, 2.0]
     with pytest.warns(FutureWarning, match="only_inputs argument is deprecated"):
         grad((x * 2).sum(), x, only_inputs=False)
+
+
+def test_backward_takes_several_edges_and_tensors_as_its_roots():
+    x = torch.rand(3, requires_grad=True)
+    for wrap in (edge, lambda t: t):
+        a, b = (x * 2).sum(), (x * 3).sum()
+        torch.autograd.backward((edge(a), wrap(b)))
+    assert x.grad.tolist() == [10.0, 10.0, 10.0]
+
+
+def test_edges_of_both_outputs_of_one_node_are_told_apart():
+    class Two(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x.clone(), x * 2
+
+        @staticmethod
+        def backward(ctx, g1, g2):
+            return g1 + 2 * g2
+
+    x = torch.rand(3, requires_grad=True)
+    a, b = Two.apply(x)
+    out = (a * 3 + b * 5).sum()
+    got = grad(out, (edge(b), edge(a), edge(x)))
+    assert [g.tolist() for g in got] == [[5.0] * 3, [3.0] * 3, [13.0] * 3]

@@ -223,5 +223,5 @@ def test_options_that_contradict_each_other_are_refused():
         {"check_batched_forward_grad": True},
         {"check_backward_ad": False, "check_forward_ad": False},
     ):
-        with pytest.raises(AssertionError, match="to be True|requires check_forward_ad"):
+        with pytest.raises(AssertionError, match="to be True"):
             gradcheck(lambda x: x * 2, (double(2),), **options)

@@ -259,9 +259,7 @@ def test_ten_threads_may_ask_for_gradients_by_grad():
 def test_one_graph_is_walked_by_several_threads_where_it_is_retained():
     x = torch.ones(3, requires_grad=True)
     y = (x * x).sum()
-    threads = [
-        threading.Thread(target=lambda: y.backward(retain_graph=True)) for _ in range(5)
-    ]
+    threads = [threading.Thread(target=lambda: y.backward(retain_graph=True)) for _ in range(5)]
     for t in threads:
         t.start()
     for t in threads:

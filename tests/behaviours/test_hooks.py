@@ -374,6 +374,17 @@ def test_the_order_is_tensor_hook_pre_hook_accumulate_hook_post_hook():
     assert torch.allclose(x.grad, torch.tensor([3.0, 3.0, 3.0]))
 
 
+def test_a_post_hook_of_accumulation_gets_the_gradient_added_not_the_sum():
+    seen = []
+    x = torch.ones(2, requires_grad=True)
+    node = accumulation(x)
+    node.register_hook(lambda given, grads: seen.append(grads[0].tolist()))
+    for factor in (1.0, 2.0):
+        (x * factor).sum().backward()
+    assert seen == [[1.0, 1.0], [2.0, 2.0]]
+    assert x.grad.tolist() == [3.0, 3.0]
+
+
 def test_an_accumulate_hook_that_returns_something_raises():
     x = torch.rand(2, 3, requires_grad=True)
     x.register_post_accumulate_grad_hook(lambda x: x.grad)

@@ -290,7 +290,8 @@ def test_sort_and_topk_send_the_gradient_to_where_the_numbers_were():
 
 def test_a_sum_that_leaves_nan_out_gives_it_no_gradient():
     x = torch.tensor([[1.0, float("nan")], [3.0, 4.0]], dtype=torch.float64, requires_grad=True)
-    assert x.nansum().item() == 8.0 and torch.nansum(x, 0).tolist() == [4.0, 4.0]
+    assert x.nansum().item() == 8.0
+    assert torch.nansum(x, 0).tolist() == [4.0, 4.0]
     x.nansum().backward()
     assert x.grad.tolist() == [[1.0, 0.0], [1.0, 1.0]]
 
@@ -309,7 +310,8 @@ def test_put_has_its_derivatives_by_both(accumulate):
 def test_the_kth_value_sends_the_gradient_to_where_it_was():
     x = torch.tensor([[3.0, 1.0, 2.0]], requires_grad=True)
     values, places = torch.kthvalue(x, 2)
-    assert values.tolist() == [2.0] and places.tolist() == [2]
+    assert values.tolist() == [2.0]
+    assert places.tolist() == [2]
     values.sum().backward()
     assert x.grad.tolist() == [[0.0, 0.0, 1.0]]
     assert x.kthvalue(1, keepdim=True).values.shape == (1, 1)

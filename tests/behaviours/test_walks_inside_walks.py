@@ -213,3 +213,21 @@ def test_callbacks_of_a_backward_inside_a_backward_are_called_once_each(where):
 def test_a_callback_outside_of_a_backward_is_refused():
     with pytest.raises(RuntimeError, match="can only be installed during backward pass"):
         ENGINE.queue_callback(lambda: None)
+
+
+@pytest.mark.parametrize("inner", [False, True], ids=["leaf", "result"])
+def test_a_hook_that_differentiates_may_change_the_gradient(inner):
+    parameter = torch.rand(10, requires_grad=True)
+    handle = []
+
+    def penalty(g):
+        handle[0].remove()
+        with torch.enable_grad():
+            g = g.detach().requires_grad_()
+            (g * 2 + 5).sum().backward()
+        return g.grad + g.detach()
+
+    y = parameter * 2 if inner else parameter
+    handle.append(y.register_hook(penalty))
+    y.sum().backward()
+    assert parameter.grad.tolist() == [6.0 if inner else 3.0] * 10

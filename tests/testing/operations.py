@@ -15,8 +15,8 @@ POSITIVE = {"log", "sqrt", "log1p", "rsqrt", "log2", "log10", "digamma", "lgamma
 BELOW_ONE = {"asin", "acos", "atanh", "erfinv", "logit"}
 
 OTHERS: dict[str, tuple[Callable[..., Any], Callable[[], tuple[Any, ...]]]] = {
-    "leaky_relu": (engine.leaky_relu, lambda: (randn(5), 0.2)),
-    "elu": (engine.elu, lambda: (randn(5), 1.0)),
+    "leaky_relu with a slope": (engine.leaky_relu, lambda: (randn(5), 0.2)),
+    "elu with alpha": (engine.elu, lambda: (randn(5), 1.0)),
     "clamp": (engine.clamp, lambda: (randn(5), -0.5, 0.7)),
     "lerp": (engine.lerp, lambda: (randn(3), randn(3), rand(3))),
     "addcmul": (engine.addcmul, lambda: (randn(3), randn(3), randn(3))),

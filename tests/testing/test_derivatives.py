@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from engine.testing.derivatives import better, complex_step, slope
+from engine.testing.derivatives import Rounding, better, complex_step, slope
 
 SMOOTH = [
     ("sin", math.sin, math.cos, 0.7),
@@ -72,7 +72,7 @@ def test_rounding_of_values_enters_the_error():
     def rough(step):
         return np.array([np.float32(math.exp(0.5 + step))], dtype=float)
 
-    found = slope(rough, eps=float(np.finfo(np.float32).eps))
+    found = slope(rough, rounding=Rounding(float(np.finfo(np.float32).eps)))
     assert 0 < abs(found.value[0] - math.exp(0.5)) <= 10 * found.error[0]
 
 

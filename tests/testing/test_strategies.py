@@ -1,8 +1,7 @@
 """Strategies: what they draw has the promised shape and numbers, and shrinks to the simplest."""
 
 import numpy as np
-from hypothesis import find, given
-from hypothesis import strategies as st
+from hypothesis import find, given, strategies as st
 
 import engine
 from engine.testing import strategies
