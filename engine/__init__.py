@@ -343,6 +343,6 @@ globals().update({name: rule for name, rule in registry.RULES.items() if name no
 
 def __getattr__(name: str) -> ModuleType:
     """The parts that are imported when they are first used."""
-    if name in ("data", "scalar", "testing", "visualize"):
+    if name in ("_C", "data", "scalar", "testing", "visualize"):
         return import_module(f"engine.{name}")
     raise AttributeError(f"module 'engine' has no attribute {name!r}")

@@ -64,14 +64,14 @@ class Hooks:
         """The gradients of the outputs after the pre-hooks of the node."""
         for hook in list(self.pre.values()):
             new = hook(tuple(grads))
-            grads = grads if new is None else as_list(new)
+            grads = grads if new is None else as_many(new, grads, hook)
         return grads
 
     def after(self, given: tuple[Any, ...], grads: list[Any]) -> tuple[Any, ...]:
         """The gradients of the inputs after the post-hooks of the node."""
         for hook in list(self.post.values()):
             new = hook(given, tuple(grads))
-            given = given if new is None else tuple(as_list(new))
+            given = given if new is None else tuple(as_many(new, given, hook))
         return given
 
     def on_leaf(self, g: Any, writes: bool) -> Any:
@@ -92,8 +92,19 @@ class Hooks:
         self.retained[i] = weakref.ref(tensor)
 
 
-def as_list(x: Any) -> list[Any]:
-    return list(x) if isinstance(x, (tuple, list)) else [x]
+def as_many(new: Any, old: Any, hook: Any) -> list[Any]:
+    """The gradients that a hook of a node returned, as many as it was given."""
+    found = list(new) if isinstance(new, (tuple, list)) else [new]
+    if len(found) != len(old):
+        raise RuntimeError(
+            f"hook {name_of(hook)} has returned an incorrect number of values (got {len(found)}, "
+            f"but expected {len(old)}): one gradient for each that it was given"
+        )
+    return found
+
+
+def name_of(hook: Any) -> str:
+    return getattr(hook, "__name__", type(hook).__name__)
 
 
 def of(owner: Any) -> Hooks:
@@ -116,7 +127,7 @@ def checked(new: Any, g: Any, hook: Any) -> Any:
     """The gradient that a hook returned; it must be like the one it was given."""
     if g is None:
         return new
-    name = getattr(hook, "__name__", type(hook).__name__)
+    name = name_of(hook)
     if isinstance(g, Value):
         return new if isinstance(new, Value) else Value(new, requires_grad=False)
     if type(new) is not type(g) and not isinstance(new, type(g)):

@@ -106,10 +106,7 @@ class Checker:
         self.tried += 1
         self.undecided += bool(verdict.undecided)
         for symptom in self.fresh(case, verdict):
-            if symptom.what not in NUMBERS and (quiet or _empty(case)):
-                if not quiet and symptom.what == "raises":
-                    self.note(f"backward raises for empty tensors ({symptom.detail}).")
-            else:
+            if symptom.what in NUMBERS or not quiet:
                 self.seen.add(_key(symptom))
                 self._investigate(case, symptom)
 
@@ -120,6 +117,10 @@ class Checker:
         """
         numbers = {argument for what, argument in self.seen if what == "numbers"}
         if numbers & {*(case.repeated or ())}:
+            return []
+        if _empty(case) and verdict.symptoms:
+            words = next((s.detail for s in verdict.symptoms if s.what == "raises"), "")
+            self.note(f"backward fails for empty tensors {words}".rstrip() + ".")
             return []
         return [
             symptom

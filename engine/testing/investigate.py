@@ -332,11 +332,11 @@ def write_program(subject: Subject, case: Case, symptom: Symptom) -> str:
     if symptom.what not in NUMBERS:
         return program.failing_program(subject, case, arrays, trial, wanted)
     if packed(subject, case) != case:
-        right = run(subject, packed(subject, case), arrays, trial.upstream).grads[symptom.argument]
-        wanted_gradient = np.zeros(np.shape(arrays[symptom.argument])) if right is None else right
-        return program.gradient_program(
-            subject, case, arrays, trial, symptom.argument, wanted_gradient, wanted_gradient
-        )
+        twin = run(subject, packed(subject, case), arrays, trial.upstream)
+        g = twin.grads[symptom.argument]
+        same = np.zeros(np.shape(arrays[symptom.argument])) if g is None else g
+        i = symptom.argument
+        return program.gradient_program(subject, case, arrays, trial, i, same, same)
     found = jacobian(subject, case, symptom.argument)
     if found is None:
         return program.failing_program(subject, case, arrays, trial, wanted)

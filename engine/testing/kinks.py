@@ -44,7 +44,8 @@ def widened(found: Jacobian, points: int = 64) -> Jacobian:
     any mixture of the slopes around the point.
     """
     low, high = found.low.copy(), found.high.copy()
-    for column in np.flatnonzero(found.wrong.any(axis=0)):
+    mistaken = found.wrong & np.isfinite(found.given)
+    for column in np.flatnonzero(mistaken.any(axis=0)):
         for k in range(points):
             near = _slope_nearby(found, int(column), k)
             margin = 1e-3 * max(found.size, float(np.max(np.abs(near))))

@@ -1,6 +1,8 @@
 """The cases that every check tries: the example first, then one thing changed at a time."""
 
+import math
 from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import combinations
 from typing import Any
 
@@ -164,9 +166,17 @@ def others(thing: Any) -> list[Any]:
     return []
 
 
+def _at_most(subject: Subject, largest: int) -> list[int] | None:
+    """Sizes of at most so much; None where that is still too many numbers to look at each."""
+    sizes = [min(n, largest) for n in subject.small]
+    shapes = subject.pattern.shapes(sizes)
+    count = sum(math.prod(shapes[i] or ()) for i in subject.pattern.floating)
+    return sizes if count <= 24 or largest == 2 else None
+
+
 def kinks(subject: Subject) -> Iterator[Case]:
     """Numbers at which functions tend to have kinks, ties, and zeros."""
-    sizes = [min(n, 3) for n in subject.small]
+    sizes = next((s for s in map(partial(_at_most, subject), (3, 2)) if s), subject.small)
     for values in ("kinks", "ties", "zeros"):
         for seed in range(3 if values == "kinks" else 1):
             yield subject.case(sizes, values=values, seed=seed)

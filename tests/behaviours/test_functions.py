@@ -727,3 +727,46 @@ def test_a_hook_is_not_called_where_no_gradient_arrives():
     sum(rx, ry).sum().backward()
     assert seen
     assert all(seen)
+
+
+@pytest.mark.parametrize("materialize", [True, False])
+def test_an_undefined_gradient_by_pytorchs_private_function(materialize):
+    seen = []
+
+    class One(Same):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.set_materialize_grads(materialize)
+            return x
+
+        @staticmethod
+        def backward(ctx, g):
+            seen.append(None if g is None else g.tolist())
+            return g
+
+    x = torch.ones(1, requires_grad=True)
+    torch._C._functions.UndefinedGrad()(One.apply(x)).backward()
+    assert seen == [[0.0] if materialize else None]
+
+
+def test_the_node_of_a_leaf_is_pytorchs_private_class():
+    x = torch.ones(1, requires_grad=True)
+    node, number = (x + 5).grad_fn.next_functions[0]
+    assert isinstance(node, torch._C._functions.AccumulateGrad)
+    assert number == 0
+
+
+def test_a_delayed_error_is_raised_by_backward_where_it_is_asked_for():
+    x, y = torch.ones(1, requires_grad=True), torch.ones(1, requires_grad=True)
+    z = torch._C._functions.DelayedError("Boom!", 1)(y) * x
+    assert torch.autograd.grad(z, x, retain_graph=True)[0].tolist() == [1.0]
+    with pytest.raises(RuntimeError, match="Boom!"):
+        z.backward()
+
+
+def test_a_weak_reference_to_a_tensor_expires_with_it():
+    x = torch.ones(1)
+    reference = torch._C._WeakTensorRef(x)
+    assert not reference.expired()
+    del x
+    assert reference.expired()

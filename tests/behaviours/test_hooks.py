@@ -271,6 +271,16 @@ def test_a_hook_removed_by_an_earlier_one_still_runs_in_that_backward():
     assert count == [1]
 
 
+def test_a_hook_of_a_node_must_return_as_many_gradients_as_it_got():
+    text = "has returned an incorrect number of values"
+    x = torch.rand(2, requires_grad=True)
+    for register in ("register_prehook", "register_hook"):
+        y = x * 2
+        getattr(y.grad_fn, register)(lambda *grads: (None,) * 5)
+        with pytest.raises(RuntimeError, match=text):
+            y.sum().backward()
+
+
 def test_hooks_of_tensors_run_before_those_of_nodes_each_in_their_order():
     log = []
 

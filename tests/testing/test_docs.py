@@ -4,6 +4,7 @@ import re
 import shlex
 from contextlib import redirect_stdout
 from io import StringIO
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -26,8 +27,7 @@ def blocks(page):
 
 def steps(page):
     """Each block that does something, with what it prints ("" where nothing is shown)."""
-    found = [*blocks(page), ("", "")]
-    for (kind, text), (after, shown) in zip(found, found[1:], strict=False):
+    for (kind, text), (after, shown) in pairwise([*blocks(page), ("", "")]):
         if kind in ("python", "console"):
             yield kind, text, shown if kind == "python" and after == "text" else ""
 

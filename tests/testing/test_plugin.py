@@ -85,17 +85,17 @@ def pytest_in(tmp_path):
     def start(*arguments):
         command = [sys.executable, "-m", "pytest", "-q", "-p", "engine.testing.plugin"]
         environment = {**os.environ, "PYTHONPATH": path}
-        done = run(
-            [*command, "-W", "ignore", *arguments], cwd=tmp_path, env=environment, capture_output=True, text=True,
-            check=False, timeout=300,
-        )  # fmt: skip
+        command += ["-W", "ignore", *arguments]
+        kept = {"capture_output": True, "text": True, "check": False, "timeout": 300}
+        done = run(command, cwd=tmp_path, env=environment, **kept)
         return done.returncode, done.stdout + done.stderr
 
     return start
 
 
 def test_module_is_checked_with_the_arguments_of_its_tests(pytest_in):
-    status, text = pytest_in("--engine-check", "layers", "-k", "(test_double or test_triple) and not right")
+    chosen = "(test_double or test_triple) and not right"
+    status, text = pytest_in("--engine-check", "layers", "-k", chosen)
     assert status == 1
     assert "engine check" in text
     assert "Double: nothing found" in text
