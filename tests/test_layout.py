@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import engine
-from engine import builds, registry
+from engine import builds, registry, rules, special
 
 ROOT = Path(engine.__file__).parent
 FAST = ROOT.parent / "engine_fast"
@@ -144,7 +144,8 @@ def test_a_rule_holds_no_operator_that_means_different_things(name):
 
 
 def test_every_rule_has_a_docstring_that_is_its_reference():
-    for rule in registry.RULES.values():
+    ours = vars(rules) | vars(special)  # not those that other tests add
+    for rule in (rule for name, rule in registry.RULES.items() if name in ours):
         assert (rule.__doc__ or "").strip().endswith((".", ")")), rule.name
 
 

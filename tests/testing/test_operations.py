@@ -11,6 +11,7 @@ if NAME != "engine":
 from tests.testing.operations import operations
 
 OPERATIONS = operations()
+pytestmark = pytest.mark.slow  # some minutes: once, on one build
 
 
 def test_every_rule_and_many_more_are_there():
