@@ -9,6 +9,7 @@ from tests.testing.collection import Entry, entries
 from tests.testing.rates import found
 
 WRONG, RIGHT = entries("wrong"), entries("right")
+pytestmark = pytest.mark.slow  # some minutes: once, on one build
 
 # What these findings say is read off the class itself, or off its call.
 WITHOUT_PROGRAM = {
@@ -32,7 +33,7 @@ def named(entry: Entry) -> str:
 
 @cache
 def report_on(entry: Entry) -> Report:
-    return check(entry.function, *entry.example(), examples=20)
+    return check(entry.function, *entry.example(), examples=10)
 
 
 def test_the_collections_are_as_large_as_they_are_said_to_be():
