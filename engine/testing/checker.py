@@ -85,6 +85,13 @@ class Checker:
                 self._note_shapes(case, numbers[0])
                 return
 
+    def _note_empty(self, case: Case, verdict: Verdict) -> None:
+        """A note on a backward that fails for empty tensors and nothing else out of the way."""
+        plain = case.but(shapes=()) == self.subject.case(seed=case.seed).but(shapes=())
+        words = [s.detail for s in verdict.symptoms if s.what == "raises"]
+        if plain and words and not self.findings:
+            self.note(f"backward raises for empty tensors: {words[0]}.")
+
     def _note_shapes(self, case: Case, symptom: Symptom) -> None:
         name = self.subject.pattern.slots[symptom.argument].name
         shapes = ", ".join(str(s) for s in case.shapes if s is not None)
@@ -96,7 +103,7 @@ class Checker:
     def try_kinks(self) -> None:
         """Special numbers, where one-sided slopes differ."""
         for case in plan.kinks(self.subject):
-            look = partial(examine_kinks, notes=self.notes)
+            look = partial(examine_kinks, notes=self.notes, skip=self._wrong_arguments())
             verdict = None if self.late() else self._guarded(look, case)
             if verdict is not None:
                 self._take(case, verdict, False)
@@ -110,17 +117,19 @@ class Checker:
                 self.seen.add(_key(symptom))
                 self._investigate(case, symptom)
 
+    def _wrong_arguments(self) -> set[int]:
+        return {argument for what, argument in self.seen if what == "numbers"}
+
     def fresh(self, case: Case, verdict: Verdict) -> list[Symptom]:
         """The symptoms of a verdict that no finding stands for yet.
 
         Nor do those count that an argument which is wrong already may have caused.
         """
-        numbers = {argument for what, argument in self.seen if what == "numbers"}
+        numbers = self._wrong_arguments()
         if numbers & {*(case.repeated or ())}:
             return []
-        if _empty(case) and verdict.symptoms:
-            words = next((s.detail for s in verdict.symptoms if s.what == "raises"), "")
-            self.note(f"backward fails for empty tensors {words}".rstrip() + ".")
+        if _empty(case):
+            self._note_empty(case, verdict)
             return []
         return [
             symptom

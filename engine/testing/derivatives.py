@@ -53,7 +53,7 @@ class Slope:
         """True where left and right derivative are known and differ beyond their errors."""
         gap = np.abs(self.right - self.left)
         size = np.abs(self.right) + np.abs(self.left)
-        return np.asarray(gap > 10 * self.side_error + 1e-4 * size)
+        return np.asarray(gap > 30 * self.side_error + 1e-3 * size)
 
     @property
     def low(self) -> Array:

@@ -6,6 +6,7 @@ differences leave open, and confirm what differences say.
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -100,9 +101,37 @@ def _values(
 def _forward(subject: Subject) -> Callable[..., Any]:
     """What computes the values: forward with a ctx that keeps nothing, or the callable."""
     if not subject.is_function:
-        return subject.call
+        return _answered(subject.target, subject.library.module)
+    forward = _answered(subject.target.forward, subject.library.module)
     with_context = takes_context(subject.target, subject.library)
-    return partial(subject.target.forward, Nothing()) if with_context else subject.target.forward
+    return partial(forward, Nothing()) if with_context else forward
+
+
+def _answered(function: Callable[..., Any], module: Any) -> Callable[..., Any]:
+    """A function in which the library's name stands for one that knows Digits too."""
+    if not isinstance(function, FunctionType):
+        return function
+    names = function.__globals__.items()
+    known = {name: Answering(x) if x is module else x for name, x in names}
+    made = FunctionType(function.__code__, known, function.__name__, function.__defaults__)
+    return made if function.__closure__ is None else function
+
+
+class Answering:
+    """A library whose functions of Digits are those of Digits."""
+
+    def __init__(self, module: Any) -> None:
+        self._module = module
+
+    def __getattr__(self, name: str) -> Any:
+        own = getattr(self._module, name)
+        operation = OPERATIONS.get(name) or _elementary(name)
+
+        def answer(*arguments: Any, **named: Any) -> Any:
+            digits = any(isinstance(x, Digits) for x in arguments)
+            return (operation if operation and digits else own)(*arguments, **named)
+
+        return answer if operation is not None else own
 
 
 class Nothing:

@@ -198,8 +198,8 @@ def _counted(e: Evidence, number: float) -> Answer:
         return None
     return "count-factor", (
         f"off by {_ratio(number)}x here, and by another number for other sizes ({other}): the "
-        "factor comes from a number of entries. A mean and a sum are mixed up, or the wrong "
-        "dimension is counted."
+        "factor comes from a number of entries, or its root. A mean and a sum are mixed up, a "
+        "scale is left out, or the wrong dimension is counted."
     )
 
 
@@ -306,6 +306,46 @@ def at_transposed(e: Evidence) -> Answer:
                     f"{first_wrong(e.jac)}. For y = a @ b the gradients are g @ b.t(), a.t() @ g."
                 )
     return None
+
+
+def at_flipped(e: Evidence) -> Answer:
+    """Right for another argument in reverse order: a kernel that is not flipped."""
+    for i in e.subject.pattern.floating:
+        if i != e.jac.argument and np.ndim(e.jac.arrays[i]):
+            arrays = list(e.jac.arrays)
+            arrays[i] = np.flip(arrays[i])
+            other = jacobian(e.subject, e.jac.case, e.jac.argument, False, arrays)
+            if other is not None and e.same(e.given, other.expected):
+                name = e.subject.pattern.slots[i].name
+                return "flipped", (
+                    f"`{name}` enters this gradient in the wrong order: it is right for `{name}` "
+                    f"reversed; {first_wrong(e.jac)}. Going back through a convolution, the kernel "
+                    "is flipped."
+                )
+    return None
+
+
+def adjoint(e: Evidence) -> Answer:
+    """Forward's own matrix is applied to the gradient instead of its transpose."""
+    if e.expected.shape[0] != e.expected.shape[1] or not e.same(e.given, e.expected.T):
+        return None
+    return "adjoint", (
+        "backward does to the gradient what forward does to the input; it needs the transpose of "
+        f"that: {first_wrong(e.jac)}. A running sum runs backwards, a shift shifts back, a matrix "
+        "is transposed."
+    )
+
+
+def misplaced(e: Evidence) -> Answer:
+    """Every slope is right and meets the gradient of another output."""
+    shuffled = e.same(np.sort(e.given, axis=0), np.sort(e.expected, axis=0))
+    if not shuffled or not np.any(e.jac.wrong):
+        return None
+    return "misplaced", (
+        "the slopes are right, but each is multiplied with the gradient of another output: "
+        f"{first_wrong(e.jac)}. The upstream gradient is lined up along the wrong dimension (a "
+        "missing unsqueeze), or entries are put into the wrong places."
+    )
 
 
 def from_input(e: Evidence) -> Answer:
@@ -516,6 +556,9 @@ EXPLANATIONS: Sequence[Callable[[Evidence], Answer]] = (
     swapped,
     transposed,
     at_transposed,
+    adjoint,
+    misplaced,
+    at_flipped,
     coupling,
     missing_sum,
     upstream_reduced,

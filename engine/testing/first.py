@@ -75,23 +75,28 @@ def _compare_with(
     if other.stage or other.active != trial.active:
         return
     for k in trial.active:
-        if not _alike(trial.outputs[k], other.outputs[k], case):
+        if not _alike(trial.outputs[k], other.outputs[k], subject.typical, case):
             verdict.symptoms.append(Symptom("forward", detail=k))
     for i in asked(subject, case):
         given, right = trial.grads[i], other.grads[i]
         right = np.zeros(np.shape(arrays[i])) if right is None else right
-        if not _alike(np.zeros(right.shape) if given is None else given, right, case):
+        size = subject.least_slope(i) * max(np.max(np.abs(v), initial=0.0) for v in trial.upstream)
+        if not _alike(np.zeros(right.shape) if given is None else given, right, size, case):
             what = "none" if given is None else "wrong"
             verdict.symptoms.append(Symptom(what, i, (given, right)))
 
 
-def _alike(one: Array, other: Array, case: Case) -> bool:
-    """True when two arrays differ by no more than the order of their sums can make."""
-    relative = 1e-8 if case.eps < 1e-10 else 1e-3
-    size = float(np.max(np.abs(other), initial=0.0, where=np.isfinite(other)))
+def _alike(one: Array, other: Array, typical: float, case: Case) -> bool:
+    """True when two arrays differ by no more than the order of their sums can make.
+
+    typical: the size of numbers of their kind; those that cancelled out may be much smaller.
+    """
     if one.shape != other.shape:
         return False
-    return bool(np.allclose(one, other, rtol=relative, atol=relative * size, equal_nan=True))
+    relative = 1e-6 if case.eps < 1e-10 else 3e-3
+    size = float(np.max(np.abs(other), initial=0.0, where=np.isfinite(other)))
+    absolute = relative * size + rounding(case.eps) * typical
+    return bool(np.allclose(one, other, rtol=relative, atol=absolute, equal_nan=True))
 
 
 def contract(subject: Subject, case: Case, trial: Trial) -> tuple[list[Symptom], list[Symptom]]:

@@ -57,6 +57,8 @@ def investigate(subject: Subject, case: Case, symptom: Symptom) -> Finding | Non
     kind, message = answer
     name = subject.pattern.slots[symptom.argument].name if symptom.argument >= 0 else ""
     level = Level.SHAPES if changed else Level.NOW
+    if symptom.what in RETURNED and not verdict_of(subject, little).trial.stage:
+        return Finding(Level.WASTEFUL, kind, name, message)  # the library does not mind
     return Finding(level, kind, name, message, write_program(subject, little, symptom))
 
 

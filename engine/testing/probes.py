@@ -181,6 +181,15 @@ def saved_for_nothing(s: Scene) -> Iterator[Finding]:
         yield Finding(Level.WASTEFUL, "saved-unused", "", message)
 
 
+def marked_output(s: Scene) -> Iterator[Finding]:
+    """backward uses the gradient of an output that forward marks as non-differentiable."""
+    if s.log.marked_counts:
+        yield Finding(Level.WASTEFUL, "marked-output", "", (
+            "backward uses the gradient of an output that forward marks non-differentiable: "
+            "autograd always hands in zeros for it. Leave it out, or do not mark the output."
+        ))  # fmt: skip
+
+
 def gradient_form(s: Scene) -> Iterator[Finding]:
     """Gradients that the library has to sum or to convert before they fit."""
     for symptom in contract(s.subject, s.case, s.trial)[1]:
@@ -212,5 +221,6 @@ ON_EXAMPLE: tuple[Probe, ...] = (
     tensor_on_ctx,
     saved_twice,
     saved_for_nothing,
+    marked_output,
     gradient_form,
 )

@@ -6,7 +6,7 @@ stand-in. The stand-in passes everything on and writes it down.
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import wraps
+from functools import partial, wraps
 from typing import Any
 
 from engine.testing.adapter import Array, Library
@@ -25,6 +25,8 @@ class Log:
     upstream, returned: the arguments and the result of the last backward.
     upstream_changed: which arguments of backward had other numbers after it.
     calls: how often backward ran.
+    marked_counts: whether its result depends on the gradient of an output that is marked
+    non-differentiable.
     """
 
     inputs: tuple[Any, ...] = ()
@@ -38,6 +40,7 @@ class Log:
     returned: Any = NOTHING
     upstream_changed: list[int] = field(default_factory=list)
     calls: int = 0
+    marked_counts: bool = False
 
     def is_input(self, thing: Any) -> bool:
         return any(thing is known for known in self.inputs)
@@ -143,12 +146,32 @@ def _watched_backward(backward: Callable[..., Any], library: Library, log: Log) 
         log.calls += 1
         log.returned = NOTHING
         log.returned = backward(Context(ctx, log), *grads)
+        if log.marked:
+            log.marked_counts = _depends_on_marked(backward, ctx, grads, log, library)
         after = [_numbers(g, library) for g in grads]
         changed = [i for i, pair in enumerate(zip(before, after, strict=True)) if differ(*pair)]
         log.upstream_changed = changed
         return log.returned
 
     return watched
+
+
+def _depends_on_marked(
+    backward: Callable[..., Any], ctx: Any, grads: tuple[Any, ...], log: Log, library: Library
+) -> bool:
+    """Runs backward again with ones for the outputs that are marked non-differentiable."""
+    other = list(grads)
+    for k, output in enumerate(log.outputs[: len(grads)]):
+        marked = any(output is t for t in log.marked)
+        if marked and library.is_tensor(grads[k]) and library.is_floating(grads[k]):
+            other[k] = grads[k] * 0 + 1
+    try:
+        returned = backward(ctx, *other)
+    except Exception:
+        return False
+    again = returned if isinstance(returned, (tuple, list)) else (returned,)
+    pairs = zip(map(partial(_numbers, library=library), log.gradients), again, strict=False)
+    return any(differ(one, _numbers(two, library)) for one, two in pairs)
 
 
 def _numbers(thing: Any, library: Library) -> Array | None:

@@ -189,15 +189,15 @@ def only_new_objects() -> Iterator[None]:
         gc.unfreeze()
 
 
-def grown(s: Scene, calls: int = 60, rounds: int = 5) -> float:
-    """Memory blocks that a call leaves behind for good: the smallest growth of several rounds."""
+def grown(s: Scene, calls: int = 60, rounds: int = 7) -> float:
+    """Memory blocks that a call leaves behind for good: the median of several rounds."""
     levels = []
     for _ in range(rounds):
         for _ in range(calls):
             _grads(s, s.arrays)
         gc.collect()
         levels.append(sys.getallocatedblocks())
-    return float(np.min(np.diff(levels))) / calls
+    return float(np.median(np.diff(levels))) / calls
 
 
 def cyclic(s: Scene) -> bool:

@@ -22,6 +22,7 @@ class Subject:
     small: few and different sizes that forward takes, one per label of the pattern.
     typical: the size of forward's values on the example.
     seed: other numbers are drawn for another one.
+    draws: whether forward draws random numbers, so that generators must be set before it.
     """
 
     name: str
@@ -33,6 +34,7 @@ class Subject:
     small: tuple[int, ...] = ()
     typical: float = 0.0
     seed: int = 0
+    draws: bool = True
 
     @property
     def is_function(self) -> bool:
@@ -113,7 +115,8 @@ def call(
 ) -> Call:
     """Calls once, with the generators seeded. target: called instead of the subject's own."""
     leaves, arguments = tensors(subject, case, arrays)
-    subject.library.seed(seed)
+    if subject.draws:
+        subject.library.seed(seed)
     result = (target or subject.call)(*arguments)
     outputs = list(result) if isinstance(result, (tuple, list)) else [result]
     return Call(leaves, arguments, outputs)

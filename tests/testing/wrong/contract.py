@@ -149,6 +149,21 @@ class OutputsInOtherOrder(Function):
         return g_sin * torch.cos(x) - g_cos * torch.sin(x)
 
 
+@wrong("marked-output", "", lambda: (randn(4),))
+class GradientOfTheMask(Function):
+    """Adds the gradient of an output that it declares to have none."""
+
+    @staticmethod
+    def forward(ctx, x):
+        mask = (x > 0).to(x.dtype)
+        ctx.mark_non_differentiable(mask)
+        return x * 2, mask
+
+    @staticmethod
+    def backward(ctx, g, g_mask):
+        return 2 * g + g_mask
+
+
 @wrong("none-upstream", "", lambda: (randn(3),))
 class UnusedOutputForgotten(Function):
     """Asks for None instead of zeros, and does not expect it."""

@@ -272,7 +272,7 @@ class ForwardDifferences(Function):
         return g * (torch.sin(x + 1e-2) - torch.sin(x)) / 1e-2
 
 
-@wrong("wrong-derivative", "x", lambda: (randn(5),))
+@wrong("adjoint", "x", lambda: (randn(5),))
 class RunningSumForwards(Function):
     """The gradient of a running sum runs backwards."""
 

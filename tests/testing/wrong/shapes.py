@@ -272,3 +272,51 @@ class UpstreamByView(Function):
     @staticmethod
     def backward(ctx, g):
         return (2 * g.view(-1)).view(ctx.shape)
+
+
+@wrong("adjoint", "x", lambda: (randn(5), 2))
+class RollsOnInsteadOfBack(Function):
+    @staticmethod
+    def forward(ctx, x, count):
+        ctx.count = count
+        return torch.roll(x, count)
+
+    @staticmethod
+    def backward(ctx, g):
+        return torch.roll(g, ctx.count), None
+
+
+@wrong("misplaced", "a", lambda: (randn(3, 3), randn(3, 3)))
+class RowProductsAcross(Function):
+    """The gradient of a row meets the columns, which works while there are as many."""
+
+    @staticmethod
+    def forward(ctx, a, b):
+        ctx.save_for_backward(a, b)
+        return (a * b).sum(1)
+
+    @staticmethod
+    def backward(ctx, g):
+        a, b = ctx.saved_tensors
+        return g * b, g * a
+
+
+@wrong("flipped", "signal", lambda: (randn(7), randn(3)))
+class ConvolutionNotFlipped(Function):
+    @staticmethod
+    def forward(ctx, signal, kernel):
+        ctx.save_for_backward(signal, kernel)
+        count = signal.shape[0] - kernel.shape[0] + 1
+        parts = [signal[k : k + count] * kernel[k] for k in range(kernel.shape[0])]
+        return sum(parts[1:], start=parts[0])
+
+    @staticmethod
+    def backward(ctx, g):
+        signal, kernel = ctx.saved_tensors
+        size, count = kernel.shape[0], g.shape[0]
+        zeros = torch.zeros(size - 1, dtype=g.dtype)
+        padded = torch.cat([zeros, g, zeros])
+        total = signal.shape[0]
+        parts = [padded[k : k + total] * kernel[k] for k in range(size)]
+        taps = [(signal[k : k + count] * g).sum() for k in range(size)]
+        return sum(parts[1:], start=parts[0]), torch.stack(taps)
