@@ -312,6 +312,11 @@ def main(arguments: list[str] | None = None) -> None:
     print(f"one step on {chosen.words[0]!r}, Adam in Python included: {1e3 * ours:.1f} ms; "
           f"with a Value made of tuples {1e3 * theirs:.1f} ms, "
           f"{theirs / ours:.1f} times as long")  # fmt: skip
+    print(
+        "\nTo try next: teach it other words, one a line, with --text FILE; give it two layers; or "
+        "see\nits backward pass step by step: "
+        "`python -m engine explore examples/microgpt.py --steps 1`."
+    )
 
 
 if __name__ == "__main__":

@@ -286,11 +286,11 @@ def train(arguments):
     if missing:
         print(f"for a finer progress bar and pictures: pip install {' '.join(missing)}")
     print(
-        "next: "
+        "to try next: "
         + (
-            "leave out --scalar: digits, in batches"
+            "leave out --scalar, for digits in batches; or --hidden 4; or --help"
             if options.scalar
-            else "try --hidden 8, or --scalar, or --help"
+            else "--hidden 8, or --scalar, or --help"
         )
     )
 

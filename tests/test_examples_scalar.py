@@ -81,6 +81,25 @@ def test_an_example_explains_each_option(name):
     assert all(len(words) > 3 or words[-1].isupper() for words in options)
 
 
+# Arguments that make each example short; {} is a folder for what it writes.
+SHORT = {
+    "lecture": ["--output", "{}"],
+    "microgpt": SOME,
+    "moons_scalar": ["--points", "10", "--steps", "1"],
+    "seeds": [],
+    "train_mlp": ["--epochs", "1", "--hidden", "4", "--out", "{}"],
+}
+
+
+@pytest.mark.parametrize("name", sorted(path.stem for path in EXAMPLES.glob("*.py")))
+def test_every_example_ends_by_saying_what_to_try_next(name, tmp_path):
+    done = run(name, *(word.format(tmp_path) for word in SHORT[name]))
+    assert done.returncode == 0, done.stderr
+    last = "\n".join(done.stdout.splitlines()[-3:])
+    assert "o try next: " in last
+    assert "python " in last or "--help" in last
+
+
 def trained(microgpt, adam_class, steps):
     random.seed(0)
     weights = microgpt.make_weights(engine.Value, 4)

@@ -53,7 +53,7 @@ def test_it_says_which_build_runs_the_loss_and_the_time(digits):
 def test_it_shows_its_progress_and_ends_with_what_to_try_next(digits):
     _, done = digits
     assert "60/60 epochs" in done.stderr
-    assert done.stdout.splitlines()[-1].startswith("next: ")
+    assert done.stdout.splitlines()[-1].startswith("to try next: ")
 
 
 def test_it_writes_a_loss_curve_and_a_sheet_of_digits(digits):
