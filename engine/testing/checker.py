@@ -171,4 +171,3 @@ def first_derivatives(checker: Checker, outputs: int) -> None:
     checker.try_all(plan.numbers(subject))
     checker.try_all(plan.arguments(subject))
     checker.try_kinks()
-

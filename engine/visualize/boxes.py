@@ -60,11 +60,11 @@ def boxes_in(order: list[Any], known: Known) -> list[Box]:
     for node in order:
         box = box_of(node, known)
         for x, slope in operands_of(node):
-            if isinstance(x, (*DIFFERENTIABLE, Node)):
-                box.parents.append(place[id(x)])
-            else:
+            if isinstance(x, Constant):
                 box.parents.append(len(boxes))
                 boxes.append(box_of_constant(x))
+            else:
+                box.parents.append(place[id(x)])
             box.slopes.append(slope)
         place[id(node)] = len(boxes)
         boxes.append(box)
@@ -100,16 +100,27 @@ def is_rule(v: Any) -> bool:
 def operands_of(node: Any) -> list[tuple[Any, float | None]]:
     """What a node was made of, in order, with slopes: nodes, and constants as what is known."""
     if isinstance(node, Value) and is_rule(node):
-        rule = RULES[value.op_of(node)]
-        names = rule.operands[:-1] if rule.operands[-1] == "k" else rule.operands
-        slots = zip(names, (node._a, node._b), (node._slope_a, node._slope_b), strict=False)
-        return [(number, None) if p is None else (p, number) for _, p, number in slots]
+        return operands_of_rule(node)
     if isinstance(node, Value) and not (node.is_leaf or from_function(node)):
         pushes = node._extra.push is not None if isinstance(node._extra, value.Extra) else False
         return [(p, None if pushes else slope) for p, slope in habits.links(node)]
     if hasattr(node, "rule"):
         return [(e[0] if e else constant(node, i), None) for i, e in enumerate(node._edges)]
+    if isinstance(node, Node) and not node._hidden:
+        given = [(e[0] if e else argument(node, i)) for i, e in enumerate(node._edges)]
+        return [(x, None) for x in given if x is not None]
     return [(e[0], None) for e in edges(node) if e is not None]
+
+
+def operands_of_rule(v: Any) -> list[tuple[Any, float | None]]:
+    """The operands of a rule on Values, with the slope by each, None by a constant."""
+    rule = RULES[value.op_of(v)]
+    names = rule.operands[:-1] if rule.operands[-1] == "k" else rule.operands
+    slots = zip(names, (v._a, v._b), (v._slope_a, v._slope_b), strict=False)
+    return [
+        (written(v, i) or Constant(number), None) if p is None else (p, number)
+        for i, (_, p, number) in enumerate(slots)
+    ]
 
 
 def from_function(v: Any) -> bool:
@@ -117,31 +128,52 @@ def from_function(v: Any) -> bool:
     return isinstance(v._extra, value.Extra) and v._extra.ctx is not None
 
 
-def constant(node: Any, i: int) -> Any:
-    """Operand i of a rule on Tensors, without a gradient: what the node kept of it, else what
-    `explore` wrote down, else None."""
-    kept = node.saved[i] if node.saved else None
-    if isinstance(kept, Saved):
-        return Constant(kept.saved)
-    if isinstance(kept, (int, float)):
-        return kept
-    made = node.metadata.get("made_")
+class Constant:
+    """An operand without a gradient: a number, a Tensor, or None where nothing was kept."""
+
+    def __init__(self, held: Any, label: str = "", note: str = ""):
+        self.held = held
+        self.label = label
+        self.note = note
+
+
+def written(node: Any, i: int) -> Constant | None:
+    """What `explore` wrote down of operand i of a node, if that has no gradient."""
+    is_value = isinstance(node, Value)
+    made = getattr(node, "made_", None) if is_value else node.metadata.get("made_")
     return made.operands[i] if made is not None and i < len(made.operands) else None
 
 
-class Constant:
-    """A Tensor that is an operand and has no gradient."""
+def constant(node: Any, i: int) -> Constant:
+    """Operand i of a rule on Tensors, without a gradient: what `explore` wrote down of it, or
+    what the node kept."""
+    kept = node.saved[i] if node.saved else None
+    if isinstance(kept, Saved):
+        kept = kept.saved
+    there = isinstance(kept, (int, float, TensorBase))
+    return written(node, i) or Constant(kept if there else None)
 
-    def __init__(self, tensor: Any):
-        self.tensor = tensor
+
+# Their operands are what they save, in order.
+PRODUCTS = ("MmBackward0", "LinearBackward0")
 
 
-def box_of_constant(x: Any) -> Box:
-    """The box of a number, of a Tensor, or of a constant of which nothing was kept."""
-    box = Box(x, "constant", data=x)
-    if isinstance(x, Constant):
-        fill(box, x.tensor)
-        box.grad = None
+def argument(node: Any, i: int) -> Constant | None:
+    """Argument i of a Function, without a gradient: a Tensor or Value that was written down, or
+    what a matrix product kept; None for anything else."""
+    found = written(node, i)
+    if found is not None and (found.note or isinstance(found.held, TensorBase)):
+        return found
+    kept = node._saved[i] if node.name() in PRODUCTS and i < len(node._saved or ()) else None
+    return Constant(kept.saved) if kept is not None and kept.saved is not None else None
+
+
+def box_of_constant(x: Constant) -> Box:
+    """The box of a constant."""
+    box = Box(x, "constant", x.label, data=x.held, notes=[x.note] if x.note else [])
+    if isinstance(x.held, TensorBase):
+        fill(box, x.held)
+        box.grad, box.label = None, x.label or box.label
     return box
 
 
@@ -150,7 +182,7 @@ def box_of(node: Any, known: Known) -> Box:
     if isinstance(node, Value):
         return box_of_value(node)
     if isinstance(node, TensorBase):
-        box = Box(node, "leaf")
+        box = Box(node, "leaf", notes=["has hooks"] if node._hooks is not None else [])
         fill(box, node)
         return box
     box = Box(node, "function", op=node.name(), notes=notes_of(node))

@@ -3,6 +3,7 @@
 import html
 import json
 import os
+import re
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,10 +11,12 @@ from typing import Any
 
 from engine.builds import backend
 from engine.nodes import DIFFERENTIABLE, TensorBase, edge_of
+from engine.visualize.javascript import translated
 from engine.visualize.recording import Recorder, RecordingWalk, walked
 from engine.visualize.story import story
 
-TEMPLATE = Path(__file__).with_name("page.html")
+HERE = Path(__file__).parent
+SCRIPTS = ("layout.js", "graph.js", "page.js")
 
 
 def explore(
@@ -24,30 +27,52 @@ def explore(
     root_or_function: a Value or a Tensor of one number, or a function without arguments that
     returns one; of a function the page shows its lines too. The page is one file that needs no
     network and no other file. No `.grad` changes; hooks run once.
-    A graph of more than 500 nodes is folded by the lines that made it. Returns the path.
+    A graph of more than 500 nodes is folded by the lines that made it; a click opens a box, down
+    to each node. Sliders on leaves change a number, and the page computes the rest again, where
+    it knows the rules. Returns the path.
 
-    Raises TypeError or RuntimeError for what has no gradient, ValueError for a graph that
-    more than 500 lines made, OSError where the page cannot be written.
+    Raises TypeError or RuntimeError for what has no gradient, OSError where the page cannot be
+    written.
     """
-    root = root_or_function
+    root, recorder = root_or_function, Recorder()
     if callable(root) and not isinstance(root, DIFFERENTIABLE):
-        with Recorder():
+        with recorder:
             root = root_or_function()
     remark = "The backward pass from the result; the engine computed every number on this page."
-    return write(walked(root), {}, Path(path), title, remark)
+    told = story(walked(root), {}, title, remark, recorder.ungraded)
+    return write(told, Path(path))
 
 
-def write(
-    walk: RecordingWalk, names: Mapping[int, str], path: Path, title: str, remark: str
-) -> Path:
-    """Write the page of one walk."""
-    told = story(walk, names, title, remark)
-    text = json.dumps(told, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
-    page = TEMPLATE.read_text(encoding="utf-8").replace("{{TITLE}}", html.escape(title))
-    # A page ends its script at the first "</script", wherever that stands.
-    page = page.replace("{{STORY}}", text.replace("<", "\\u003c"))
-    path.write_text(page, encoding="utf-8", newline="\n")
+def write(told: dict[str, Any], path: Path) -> Path:
+    """Write the page of a story."""
+    path.write_text(page(told), encoding="utf-8", newline="\n")
     return path
+
+
+def page(told: dict[str, Any]) -> str:
+    """The text of the page: one file, with its style, its scripts, its rules and its story."""
+    text = json.dumps(told, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
+    parts = {
+        "TITLE": html.escape(told["title"]),
+        "STYLE": part("page.css"),
+        "ARITHMETIC": part("arithmetic.js"),
+        "SCRIPT": "\n".join(map(part, SCRIPTS)),
+        "RULES": translated(rules_in(told)),
+        # A page ends its script at the first "</script", wherever that stands.
+        "STORY": text.replace("<", "\\u003c"),
+    }
+    return re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], part("page.html"))
+
+
+def part(name: str) -> str:
+    """The text of one file of the page."""
+    return HERE.joinpath(name).read_text(encoding="utf-8")
+
+
+def rules_in(told: dict[str, Any]) -> list[str]:
+    """The names of the rules in a story."""
+    boxes = told["columns"]["heads"]["of"] if "columns" in told else told["boxes"]
+    return sorted({box["rule"] for box in boxes if "rule" in box})
 
 
 def explore_script(script: str, arguments: list[str]) -> int:
@@ -77,7 +102,8 @@ def finished(recorder: Recorder, name: str, page: Path) -> int:
     try:
         walk, remark = chosen(recorder, name)
         names = names_of(vars(sys.modules["__main__"]))
-        write(walk, names, page, f"{name}, step by step", remark)
+        told = story(walk, names, f"{name}, step by step", remark, recorder.ungraded)
+        write(told, page)
     except (RuntimeError, ValueError, OSError) as error:
         print(f"engine explore: {error}", file=sys.stderr)
         return 1

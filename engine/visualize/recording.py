@@ -3,26 +3,36 @@
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from engine.graph import Edge, Walk, current_walk
-from engine.nodes import DIFFERENTIABLE, TensorBase, Value, edge_of, modes, state, value
+from engine.nodes import DIFFERENTIABLE, Node, TensorBase, Value, edge_of, modes, state, value
 from engine.tensors import make
+from engine.visualize.boxes import Constant, notes_of
+from engine.visualize.kept import kept_by
 
 OURS = tuple(str(Path(__file__).parents[2] / name) for name in ("engine/", "engine_fast/"))
+# Here the program ends and engine, which ran it, begins.
+ENDS = (str(Path(__file__).with_name("exploring.py")), str(Path(__file__).parents[1] / "run.py"))
 # Of an array that is larger, only least, mean and greatest are kept.
 CELLS = 1024
+# So many calls are kept of those that led to a line.
+CALLS = 8
+
+Call = tuple[str, int, str]
 
 
-@dataclass(frozen=True, slots=True)
-class Made:
-    """Where a node was made: the file, its line, and how many nodes were made before it. array: a
-    copy of what it holds, for a Tensor that is not large. operands: as they were given."""
+class Made(NamedTuple):
+    """Where a node was made.
 
-    file: str
-    line: int
+    stack: file, line and function, innermost first. serial: how many nodes were made before it.
+    array: a copy of what it holds, for a Tensor that is not large. operands: by place, a Constant
+    for each that has no gradient, None for the others.
+    """
+
+    stack: tuple[Call, ...]
     serial: int
     array: Any = None
     operands: tuple[Any, ...] = ()
@@ -41,13 +51,14 @@ class Given:
 
 @dataclass(slots=True)
 class Visit:
-    """One step of a walk: the node, what had arrived at its outputs, what it gave; for a leaf,
-    `.grad` before and after."""
+    """One step of a walk: the node, what had arrived at its outputs, what its hooks made of that
+    (None: the same), what it gave; for a leaf, `.grad` before and after."""
 
     node: Any
     arrived: dict[int, Any]
     given: list[Given] = field(default_factory=list)
     kept: tuple[Any, Any] | None = None
+    hooked: dict[int, Any] | None = None
 
 
 class RecordingWalk(Walk):
@@ -56,28 +67,44 @@ class RecordingWalk(Walk):
     def __init__(self, roots: list[Edge], inputs: Any, retain: bool, create: bool):
         super().__init__(roots, inputs, retain, create)
         self.roots = roots
+        self.starts: list[tuple[Any, int, Any]] = []
         self.visits: list[Visit] = []
         self.of_node: dict[int, Visit] = {}
         self.data = {id(node): numbers_of(node) for node in self.order}
+        nodes = [node for node in self.order if isinstance(node, Node)]
+        self.notes = {id(node): notes_of(node) for node in nodes}  # backward frees what they saved
+        self.kept = {id(node): kept_by(node) for node in nodes}
 
     def add(self, edge: Edge, g: Any) -> None:
         node, i = edge
         before = self.flight.get(id(node), {}).get(i)
         super().add(edge, g)
         after = self.flight.get(id(node), {}).get(i)
-        if self.visits and g is not None and after is not None:
+        if not self.visits:
+            self.starts.append((node, i, after))
+        elif g is not None and after is not None:
             self.visits[-1].given.append(Given(node, i, g, before, after))
 
     def visit(self, node: Any, arrived: dict[int, Any]) -> None:
-        self.visits.append(Visit(node, dict(arrived)))
-        self.of_node[id(node)] = self.visits[-1]
+        visit = Visit(node, dict(arrived))
+        self.visits.append(visit)
+        self.of_node[id(node)] = visit
         super().visit(node, arrived)
+        if any(g is not arrived[i] for i, g in visit.arrived.items()):
+            visit.hooked = dict(arrived)
+
+    def visit_value(self, v: Any, g: Any) -> None:
+        visit = self.visits[-1]
+        if g is not visit.arrived[0]:
+            visit.hooked = {0: g}
+        super().visit_value(v, g)
 
     def at_leaf(self, x: Any, g: Any) -> Any:
-        g = super().at_leaf(x, g)
+        arrived, g = g, super().at_leaf(x, g)
         if isinstance(x, TensorBase) or x.is_leaf:
             before = x._grad if isinstance(x, TensorBase) or x._has_grad else None
             self.of_node[id(x)].kept = before, g if before is None else before + g
+            self.of_node[id(x)].hooked = None if g is arrived else {0: g}
         return g
 
 
@@ -93,13 +120,17 @@ def numbers_of(node: Any) -> Any:
 
 class Recorder:
     """Records what this thread does inside a `with` block: where each node is made, and the last
-    walk back. Values take the general walk meanwhile, whose numbers are the same."""
+    walk back. Values take the general walk meanwhile, whose numbers are the same.
+
+    ungraded: the files and lines that computed while gradients were off.
+    """
 
     def __init__(self) -> None:
         self.count = 0
         self.walks = 0
         self.last: RecordingWalk | None = None
         self.made: Any = None
+        self.ungraded: dict[tuple[str, int], None] = {}
 
     def __enter__(self) -> "Recorder":
         self.locked = value._free.acquire(False)
@@ -122,29 +153,65 @@ class Recorder:
         return self.last
 
     def __call__(self, out: Any, op: Any, operands: Any) -> None:
-        file, line = place()
+        stack = place()
+        if stack and not state.grad_enabled and current_walk() is None:
+            self.ungraded[stack[0][:2]] = None
+        made = Made(stack, self.count, None, constants(operands))
         for x in out if isinstance(out, tuple) else (out,):
-            if isinstance(x, DIFFERENTIABLE) and edge_of(x) is not None:
-                self.note(x, Made(file, line, self.count), operands)
+            if isinstance(x, Value) or (isinstance(x, TensorBase) and x._grad_fn is not None):
+                self.note(x, made)
 
-    def note(self, x: Any, made: Made, operands: Any) -> None:
+    def note(self, x: Any, made: Made) -> None:
         """Keep with a node where it was made, and of a Tensor what it holds."""
-        self.count += 1
-        self.made = x
+        if edge_of(x) is not None:
+            self.count += 1
+            self.made = x
         if isinstance(x, Value):
             x.made_ = made
-        elif x._grad_fn is not None:
-            numbers = tuple(y if isinstance(y, (int, float)) else None for y in operands)
+        else:
             array = x._array.copy() if x._array.size <= CELLS else None
-            x._grad_fn.metadata["made_"] = Made(made.file, made.line, made.serial, array, numbers)
+            x._grad_fn.metadata["made_"] = made._replace(array=array)
 
 
-def place() -> tuple[str, int]:
-    """The file and line of the program, outside of engine."""
+def constants(operands: Any) -> tuple[Any, ...]:
+    """By place, a Constant for each operand that is a number or has no gradient; () for none."""
+    found = tuple(constant_of(x) for x in operands)
+    return found if any(x is not None for x in found) else ()
+
+
+def constant_of(x: Any) -> Constant | None:
+    """A copy of an operand that has no gradient; None for another, and for a large one."""
+    if isinstance(x, Value):
+        return None if x.requires_grad else Constant(x.data, str(x.label), untracked(x))
+    if isinstance(x, TensorBase):
+        if x.requires_grad or x._array.size > CELLS:
+            return None
+        return Constant(make(x._array.copy()), str(getattr(x, "label", "")), "requires no grad")
+    return Constant(x) if isinstance(x, (int, float)) and not isinstance(x, bool) else None
+
+
+def untracked(v: Any) -> str:
+    """Why a Value has no gradient."""
+    made = made_of(v)
+    if made is None or not made.stack:
+        return "requires no grad"
+    return f"made under no_grad, line {made.stack[0][1]}"
+
+
+def place() -> tuple[Call, ...]:
+    """The calls of the program that led here, outside of engine, innermost first."""
+    found: list[Call] = []
     frame: Any = sys._getframe(1)
-    while frame is not None and frame.f_code.co_filename.startswith(OURS):
+    while frame is not None and len(found) < CALLS:
+        code = frame.f_code
+        if code.co_filename in ENDS:
+            break
+        if not code.co_filename.startswith(OURS):
+            if found and found[-1][:2] == (code.co_filename, frame.f_lineno):
+                found.pop()  # a comprehension stands on the line of its function
+            found.append((code.co_filename, frame.f_lineno, code.co_name))
         frame = frame.f_back
-    return (frame.f_code.co_filename, frame.f_lineno) if frame is not None else ("", 0)
+    return tuple(found)
 
 
 def made_of(node: Any) -> Made | None:

@@ -1,31 +1,64 @@
-"""The story that a page tells: its sources, and its views."""
+"""The story that a page tells: its sources, its boxes and its steps."""
 
 import linecache
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from engine.visualize.by_line import by_line
+from engine.visualize.columns import columns
 from engine.visualize.folding import MOST
 from engine.visualize.recording import RecordingWalk
-from engine.visualize.views import backward, forward, recorded, view
+from engine.visualize.views import (
+    Recorded,
+    backward_step,
+    forward,
+    gradients,
+    recorded,
+    rules_of,
+    shown,
+    starts,
+)
 from engine.visualize.words import clean
 
 
-def story(walk: RecordingWalk, names: Mapping[int, str], title: str, remark: str) -> dict[str, Any]:
+def story(
+    walk: RecordingWalk,
+    names: Mapping[int, str],
+    title: str,
+    remark: str,
+    ungraded: Iterable[tuple[str, int]],
+) -> dict[str, Any]:
     """All that the page of one walk shows. names: of objects, by id, where they have no label.
+    ungraded: the lines that computed without gradients.
 
-    A graph of more than 500 nodes is folded by line; `inside` has a view for each folded box.
+    Of more than 500 nodes the boxes and steps are packed in columns, and the page folds them.
     """
     all_ = recorded(walk, names)
-    if len(all_.boxes) > MOST:
-        whole, inside = by_line(all_)
+    off = [[all_.files.index(file), line] for file, line in ungraded if file in all_.files]
+    place = {id(box.thing): i for i, box in enumerate(all_.boxes)}
+    large = len(all_.boxes) > MOST
+    if large:
         remark += f" Its {len(walk.order)} nodes are folded by the lines that made them."
-    else:
-        steps = forward(all_.boxes, all_.made) + backward(walk, all_.boxes)
-        whole, inside = view(all_.boxes, all_.lines, all_.files, steps), {}
-    sources = [source(file) for file in all_.files]
-    return {"title": title, "remark": remark, "sources": sources, **whole, "inside": inside}
+    return {
+        "title": title,
+        "remark": remark,
+        "sources": [source(file) for file in all_.files],
+        "ungraded": sorted(off),
+        "rules": rules_of(all_.boxes),
+        "starts": starts(all_, place),
+        **(columns(all_, place) if large else plainly(all_, place)),
+    }
+
+
+def plainly(all_: Recorded, place: dict[int, int]) -> dict[str, Any]:
+    """The boxes and steps of a small graph, one by one."""
+    made = [{"do": "make", "box": i} for i in forward(all_.boxes, all_.made)]
+    first = all_.walk.visits[0]
+    arrived = gradients(first.arrived, all_.side)
+    start = {"do": "start", "box": place[id(first.node)], "arrived": arrived}
+    steps = [backward_step(visit, all_, place) for visit in all_.walk.visits]
+    boxes = [shown(box, stack, all_) for box, stack in zip(all_.boxes, all_.stacks, strict=True)]
+    return {"boxes": boxes, "steps": [*made, start, *steps]}
 
 
 def source(file: str) -> dict[str, Any]:

@@ -1,8 +1,8 @@
-"""One view of a page: boxes with their places, arrows, and the steps that fill them in.
+"""What a page is told of one walk: boxes, and the steps that fill them in.
 
-Every number in it is the engine's own; the page adds none. Steps are "make" (a node of the forward
-pass, in the order of the program), "start", "pass" (a node hands its gradient on) and "keep" (a
-leaf adds to its `.grad`).
+Every number in it is the engine's own. Steps are "make" (a node of the forward pass, in the order
+of the program), "start", "pass" (a node hands its gradient on) and "keep" (a leaf adds to its
+`.grad`). Where the boxes stand is the page's own affair (`layout.js`).
 """
 
 import inspect
@@ -17,30 +17,27 @@ from engine.habits import Value
 from engine.nodes import TensorBase, value
 from engine.registry import RULES
 from engine.tensors import make
-from engine.visualize.boxes import Box, boxes_in
-from engine.visualize.layout import layout
-from engine.visualize.recording import Made, RecordingWalk, Visit, made_of
-from engine.visualize.svg import arrow
-from engine.visualize.words import clean, number, short
+from engine.visualize.boxes import Box, boxes_in, is_rule
+from engine.visualize.javascript import recipe
+from engine.visualize.recording import Call, Made, RecordingWalk, Visit, made_of
+from engine.visualize.words import clean, number
 
-WIDE, LINE, PAD, GAP = 7.3, 16.0, 10.0, 84.0
-SHOWN = (int, float, tuple, TensorBase)
-# A heat map has at most this many rows and columns.
-MAP = 16
-
-Where = tuple[str, int] | None
+SHOWN = (int, float, TensorBase)
+# A heat map has at most this many rows and columns, and all heat maps of a page so many cells.
+MAP, ALL_CELLS = 16, 100_000
 
 
 @dataclass(slots=True)
 class Recorded:
-    """A walk and its boxes; of each box where it was made, and its file and line. files: those of
-    the lines, by first appearance."""
+    """A walk and its boxes; of each box where it was made, and the calls that led to its line.
+    files: those of the lines, by first appearance. side: rows and columns of its heat maps."""
 
     walk: RecordingWalk
     boxes: list[Box]
     made: list[Made | None]
-    lines: list[Where]
+    stacks: list[tuple[Call, ...]]
     files: list[str]
+    side: int
 
 
 def recorded(walk: RecordingWalk, names: Mapping[int, str]) -> Recorded:
@@ -49,120 +46,118 @@ def recorded(walk: RecordingWalk, names: Mapping[int, str]) -> Recorded:
     for box in boxes:
         box.label = clean(box.label) or names.get(id(box.thing), "")
         box.data = walk.data.get(id(box.thing), box.data)
+        box.notes = walk.notes.get(id(box.thing), box.notes)
     made = [made_of(box.thing) if box.kind != "constant" else None for box in boxes]
-    lines = lines_of(boxes, made)
-    files = list(dict.fromkeys(where[0] for where in lines if where))
-    return Recorded(walk, boxes, made, lines, files)
+    stacks = stacks_of(boxes, made)
+    files = list(dict.fromkeys(call[0] for stack in stacks for call in stack[:1]))
+    arrays = 4 * sum(box.shape is not None for box in boxes)
+    side = min(MAP, max(2, math.isqrt(ALL_CELLS // max(arrays, 1))))
+    return Recorded(walk, boxes, made, stacks, files, side)
 
 
-def view(boxes: list[Box], lines: list[Where], files: list[str], steps: Any) -> dict[str, Any]:
-    """A view as the page has it."""
-    return {
-        **picture(boxes),
-        "rules": {box.op: slopes_of(box) for box in boxes if slopes_of(box)},
-        "boxes": [shown(box, where, files) for box, where in zip(boxes, lines, strict=True)],
-        "steps": steps,
-    }
-
-
-def lines_of(boxes: list[Box], made: list[Made | None]) -> list[Where]:
-    """File and line of each box; a leaf and a constant stand where they are first used."""
-    lines: list[Where] = [(m.file, m.line) if m and m.file else None for m in made]
+def stacks_of(boxes: list[Box], made: list[Made | None]) -> list[tuple[Call, ...]]:
+    """The calls behind each box; a leaf and a constant stand where they are first used."""
+    stacks = [m.stack if m else () for m in made]
     first: dict[int, Made] = {}
     for box, m in zip(boxes, made, strict=True):
         for p in box.parents:
             if m and (p not in first or m.serial < first[p].serial):
                 first[p] = m
     return [
-        w or (first[i].file, first[i].line) if w or i in first else None
-        for i, w in enumerate(lines)
+        stack or (first[i].stack if boxes[i].kind in ("leaf", "constant") and i in first else ())
+        for i, stack in enumerate(stacks)
     ]
 
 
-def encoded(x: Any) -> Any:
+def encoded(x: Any, side: int = MAP) -> Any:
     """A number as JSON has it, "nan", "inf" or "-inf"; an array with its heat map; or None."""
     if isinstance(x, Value):
         x = x.data
-    if isinstance(x, tuple):
-        return {"text": number(x), "cells": []} if x[0] != x[1] else encoded(x[0])
     if isinstance(x, TensorBase):
-        return array_data(x._array)
+        return array_data(x._array, side)
     if x is None or isinstance(x, int) or math.isfinite(x):
         return x
     return repr(float(x))
 
 
-def array_data(array: Any) -> Any:
-    """What a page shows of an array."""
+def array_data(array: Any, side: int) -> Any:
+    """What a page shows of an array: its shape, least and greatest, and cells of a heat map."""
     if array.ndim == 0:
         return encoded(array.item())
     cells = array.reshape(-1, array.shape[-1]) if array.size else array.reshape(0, 0)
-    rows = [[encoded(x) for x in row] for row in cells[:MAP, :MAP].tolist()]
+    rows = [[encoded(x) for x in row] for row in cells[:side, :side].tolist()]
     data: dict[str, Any] = {"text": number(make(array)), "shape": list(array.shape), "cells": rows}
-    with np.errstate(all="ignore"):
-        if array.size and array.dtype.kind == "f":
-            finite = np.abs(array[np.isfinite(array)])
-            data["most"] = float(finite.max()) if finite.size else 0.0
+    if array.size and array.dtype.kind == "f":
+        finite = np.abs(array[np.isfinite(array)])
+        data["most"] = float(finite.max()) if finite.size else 0.0
+    if array.size:
+        data["range"] = [encoded(x.item()) for x in (array.min(), array.max())]
     return data
 
 
-def shown(box: Box, where: Where, files: list[str]) -> dict[str, Any]:
+def shown(box: Box, stack: tuple[Call, ...], all_: Recorded) -> dict[str, Any]:
     """One box as the page has it."""
     return {
-        "kind": box.kind,
+        **head(box, all_),
         "label": box.label,
-        "count": box.count,
-        "op": clean(box.op),
-        "data": encoded(box.data) if isinstance(box.data, SHOWN) else None,
-        "shape": None if box.shape is None else f"{box.dtype} {box.shape}",
+        "data": encoded(box.data, all_.side) if isinstance(box.data, SHOWN) else None,
         "parents": box.parents,
         "slopes": [encoded(slope) for slope in box.slopes],
-        "notes": [clean(note) for note in box.notes],
-        "at": [files.index(where[0]), where[1]] if where else None,
+        "at": [all_.files.index(stack[0][0]), stack[0][1]] if stack else None,
     }
 
 
-def slopes_of(box: Box) -> str:
-    """The slopes of a rule as its text has them: of operands a, b and the result y."""
-    rule = RULES.get(value.op_of(box.thing) or "") if isinstance(box.thing, Value) else None
-    if rule is None or rule._slopes is None:
-        return ""
+def head(box: Box, all_: Recorded) -> dict[str, Any]:
+    """What many boxes of a large graph have in common."""
+    return {
+        "kind": box.kind,
+        "op": clean(box.op),
+        "shape": None if box.shape is None else f"{box.dtype} {box.shape}",
+        "notes": [clean(note) for note in box.notes],
+        "ctx": [clean(text) for text in all_.walk.kept.get(id(box.thing), [])],
+        **computed(box),
+    }
+
+
+def computed(box: Box) -> dict[str, Any]:
+    """How the page can compute a box again; "hooks" where code of the program has a say."""
+    found: dict[str, Any] = {}
+    if isinstance(box.thing, Value):
+        if is_rule(box.thing) and box.parents:
+            found = of_rule(box.thing)
+    elif box.kind == "function":
+        found = recipe(box.thing, box.shape)
+    return found | ({"hooks": True} if any("hook" in note for note in box.notes) else {})
+
+
+def of_rule(v: Any) -> dict[str, Any]:
+    """The rule that made a Value, and its number k if it has one."""
+    name = value.op_of(v)
+    if RULES[name].operands[-1] == "k":
+        return {"rule": name, "k": encoded(v._slope_b)}
+    return {"rule": name}
+
+
+def rules_of(boxes: list[Box]) -> dict[str, str]:
+    """The slopes of the rules among the boxes, as their text has them: of operands a, b and the
+    result y; by the name of the rule."""
+    names = {name for box in boxes if (name := computed(box).get("rule"))}
+    texts = {name: slopes_of(name) for name in sorted(names)}
+    return {name: text for name, text in texts.items() if text}
+
+
+def slopes_of(name: str) -> str:
+    """The slopes of one rule as text; "" where they are not one expression."""
     try:
-        text = inspect.getsource(rule._slopes)
-    except OSError:  # typed into an interactive session
+        text = inspect.getsource(RULES[name]._slopes)  # type: ignore[arg-type]
+    except (OSError, TypeError):  # typed into an interactive session
         return ""
     return clean(text.partition("return ")[2].strip()) if text.count("return ") == 1 else ""
 
 
-def picture(boxes: list[Box]) -> dict[str, Any]:
-    """Where boxes and arrows stand; a box has room for any gradient."""
-    sizes = [size(box) for box in boxes]
-    plan = layout(sizes, [box.parents for box in boxes], GAP)
-    arrows = []
-    for target, box in enumerate(boxes):
-        for port, p in enumerate(box.parents):
-            height = (port + 1) / (len(box.parents) + 1)
-            path, tip = arrow(plan, sizes, p, target, height)
-            arrows.append({"from": p, "to": target, "port": port, "path": path, "tip": tip})
-    places = [
-        [round(plan.x[i], 1), round(plan.y[i] - high / 2, 1), round(wide, 1), high]
-        for i, (wide, high) in enumerate(sizes)
-    ]
-    return {"places": places, "arrows": arrows, "size": [round(plan.wide, 1), round(plan.high, 1)]}
-
-
-def size(box: Box) -> tuple[float, float]:
-    """Width and height of a box on a page."""
-    if box.kind == "constant":
-        words = [number(box.data)] if isinstance(box.data, (int, float)) else ["constant"]
-        return len(words[0]) * WIDE + 2 * PAD, LINE + PAD
-    head = len(short(box.label)) + len(short(box.op)) + 8
-    numbers = 23 if box.shape is None and box.count == 1 else 34
-    return max(head, numbers) * WIDE + 2 * PAD, 3 * LINE + PAD
-
-
-def forward(boxes: list[Box], made: list[Made | None]) -> list[dict[str, Any]]:
-    """The steps that make the nodes, in the order of the program, each leaf before its use."""
+def forward(boxes: list[Box], made: list[Made | None]) -> list[int]:
+    """The boxes in the order in which the program made them, each leaf before its use; not the
+    constants."""
     numbers = sorted(
         (i for i, box in enumerate(boxes) if box.kind in ("operation", "function")),
         key=lambda i: (made[i].serial if made[i] else -1, i),  # type: ignore[union-attr]
@@ -170,34 +165,35 @@ def forward(boxes: list[Box], made: list[Made | None]) -> list[dict[str, Any]]:
     order: dict[int, None] = {}
     for i in [*numbers, *range(len(boxes))]:
         for p in [*boxes[i].parents, i]:
-            if boxes[p].kind in ("leaf", "outside", "constant") or p == i:
+            if boxes[p].kind == "leaf" or p == i:
                 order[p] = None
-    return [{"do": "make", "box": i} for i in order if boxes[i].kind != "constant"]
+    return [i for i in order if boxes[i].kind != "constant"]
 
 
-def backward(walk: RecordingWalk, boxes: list[Box]) -> list[dict[str, Any]]:
-    """The steps of the walk back, of those of its nodes that have a box."""
-    place = {id(box.thing): i for i, box in enumerate(boxes) if box.kind != "outside"}
-    targets = {id(box.thing): i for i, box in enumerate(boxes)}
-    steps: list[dict[str, Any]] = []
-    for visit in walk.visits:
-        i = place.get(id(visit.node))
-        if i is None:
-            continue
-        arrived = [[k, encoded(g)] for k, g in sorted(visit.arrived.items())]
-        step = {"box": i, "arrived": arrived}
-        if visit is walk.visits[0]:
-            steps.append({"do": "start", **step})
-        if visit.kept is not None:
-            before, after = map(encoded, visit.kept)
-            steps.append({"do": "keep", **step, "before": before, "after": after})
-        else:
-            given = contributions(visit, boxes[i], targets)
-            steps.append({"do": "pass", **step, "given": given})
-    return steps
+def starts(all_: Recorded, place: dict[int, int]) -> list[Any]:
+    """What the walk began with: box, output, gradient."""
+    begun = {(place[id(node)], i): g for node, i, g in all_.walk.starts}
+    return [[i, k, encoded(g, all_.side)] for (i, k), g in begun.items()]
 
 
-def contributions(visit: Visit, box: Box, place: dict[int, int]) -> list[dict[str, Any]]:
+def backward_step(visit: Visit, all_: Recorded, place: dict[int, int]) -> dict[str, Any]:
+    """One step of the walk back, in full."""
+    i, side = place[id(visit.node)], all_.side
+    step: dict[str, Any] = {"box": i, "arrived": gradients(visit.arrived, side)}
+    if visit.hooked is not None:
+        step["hooked"] = gradients(visit.hooked, side)
+    if visit.kept is not None:
+        before, after = (encoded(x, side) for x in visit.kept)
+        return {"do": "keep", **step, "before": before, "after": after}
+    return {"do": "pass", **step, "given": contributions(visit, all_.boxes[i], place, side)}
+
+
+def gradients(by_output: dict[int, Any], side: int) -> list[Any]:
+    """Pairs of an output and its gradient."""
+    return [[k, encoded(g, side)] for k, g in sorted(by_output.items())]
+
+
+def contributions(visit: Visit, box: Box, place: dict[int, int], side: int) -> list[dict[str, Any]]:
     """What a node gave to each parent, with the slope where that is a number."""
     free = [(p, k) for k, p in enumerate(box.parents)]
     found = []
@@ -211,9 +207,9 @@ def contributions(visit: Visit, box: Box, place: dict[int, int]) -> list[dict[st
                 "output": given.output,
                 "port": port,
                 "slope": encoded(box.slopes[port]),
-                "gives": encoded(given.contribution),
-                "before": encoded(given.before),
-                "after": encoded(given.after),
+                "gives": encoded(given.contribution, side),
+                "before": encoded(given.before, side),
+                "after": encoded(given.after, side),
             }
         )
     return found

@@ -1,43 +1,18 @@
 """Pages in a real browser: headless Chromium steps through them by its keys and shows the
 engine's numbers."""
 
-import json
-import os
 import re
-import shutil
-import subprocess
 
 import pytest
+from visualize.browser import answer_of, needs_browser
 from visualize.pages import story_of
-from visualize.test_explore import Cube, loss_of_many, random_program
+from visualize.test_explore import Cube, random_program
 
 import engine
 from engine import Value
 from engine.visualize import explore
 
-NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
-BROWSER = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)
-pytestmark = pytest.mark.skipif(
-    not BROWSER, reason="no Chromium here: install it (Debian: apt-get install chromium)"
-)
-
-# What a test does in the page; its answer becomes the page's only text.
-HARNESS = """<script>
-const press = name => new KeyboardEvent("keydown", {key: name, bubbles: true});
-const key = name => document.dispatchEvent(press(name));
-const words = () => [...document.querySelectorAll("#sums p")].map(p => p.textContent);
-const errors = [];
-addEventListener("error", event => errors.push(event.message));
-const wait = ms => new Promise(done => setTimeout(done, ms));
-(async () => {
-  let answer;
-  try { answer = await (async () => { %s })(); } catch (error) { answer = {error: String(error)}; }
-  const pre = document.createElement("pre");
-  pre.id = "answer";
-  pre.textContent = JSON.stringify({answer, errors});
-  document.body.replaceChildren(pre);
-})();
-</script></body>"""
+pytestmark = needs_browser
 
 
 @pytest.fixture
@@ -46,24 +21,7 @@ def browse(tmp_path):
 
     def run(root, program, *flags):
         path = explore(root, tmp_path / "page.html")
-        text = path.read_text(encoding="utf-8").replace("</body>", HARNESS % program)
-        opened = tmp_path / "opened.html"
-        opened.write_text(text, encoding="utf-8")
-        command = [BROWSER, "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom", *flags]
-        command += [
-            "--virtual-time-budget=30000",
-            f"--user-data-dir={tmp_path / 'profile'}",
-            *flags,
-        ]
-        done = subprocess.run(
-            [*command, opened.as_uri()], capture_output=True, encoding="utf-8", timeout=120
-        )
-        found = re.search(r'<pre id="answer">(.*?)</pre>', done.stdout, re.DOTALL)
-        assert found, done.stderr[-2000:]
-        told = json.loads(found[1].replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&"))
-        assert told["errors"] == []
-        assert "error" not in (told["answer"] if isinstance(told["answer"], dict) else {})
-        return told["answer"], story_of(path)
+        return answer_of(path, program, *flags), story_of(path)
 
     return run
 
@@ -184,35 +142,6 @@ def test_a_function_and_a_tensor_are_shown_with_their_numbers(browse):
     """
     answer, _ = browse(lambda: Cube.apply(x).sum(), program)
     assert answer == [["+1", "−-2", "00", "+3"], ["+3", "+12", "00", "+27"]]
-
-
-def test_a_folded_page_steps_to_its_end(browse):
-    answer, story = browse(loss_of_many, WALK)
-    assert len(answer["seen"]) == len(story["steps"])
-    assert any("1000 contributions" in line for s in answer["seen"] for line in s["words"])
-
-
-def test_a_folded_box_opens_and_closes_again(browse):
-    program = """
-    key("ArrowRight");
-    const k = boxes.findIndex(box => box.count === 2000);
-    choose(k);
-    const button = document.querySelector("#facts button");
-    const said = button.textContent;
-    button.click();
-    const inner = [boxes.length, drawn.length, steps.length];
-    key("End");
-    const last = words(), label = document.querySelector(".box.current").getAttribute("aria-label");
-    find("close").click();
-    return {said, inner, last, label, after: [boxes.length, at, find("close").hidden]};
-    """
-    answer, story = browse(loss_of_many, program)
-    inside = next(v for k, v in story["inside"].items() if story["boxes"][int(k)]["count"] == 2000)
-    assert answer["said"] == "Open its first 100 nodes"
-    assert answer["inner"] == [len(inside["boxes"]), len(inside["boxes"]), len(inside["steps"])]
-    last = inside["steps"][-1]["given"][-1]
-    assert number_in(answer["last"][-1]) == last["after"]
-    assert answer["after"] == [4, 1, True]
 
 
 def test_the_quiz_asks_for_the_next_contribution_and_judges_the_answer(browse):

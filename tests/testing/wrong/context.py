@@ -117,7 +117,6 @@ SEEN = collections.deque()
 
 @wrong("memory", "", lambda: (randn(4),))
 class KeepsEveryGradient(Function):
-
     @staticmethod
     def forward(ctx, x):
         return x * 3

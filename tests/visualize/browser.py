@@ -1,0 +1,59 @@
+"""Headless Chromium: opens a page of `explore`, runs a program in it, and gives its answer."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+
+import pytest
+
+NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
+BROWSER = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)
+needs_browser = pytest.mark.skipif(
+    not BROWSER, reason="no Chromium here: install it (Debian: apt-get install chromium)"
+)
+
+# What a test does in the page; its answer becomes the page's only text.
+HARNESS = """<script>
+const press = name => new KeyboardEvent("keydown", {key: name, bubbles: true});
+const key = name => document.dispatchEvent(press(name));
+const words = () => [...document.querySelectorAll("#sums p")].map(p => p.textContent);
+const errors = [];
+addEventListener("error", event => errors.push(event.message));
+const wait = ms => new Promise(done => setTimeout(done, ms));
+const numberOf = label => graph.boxes.findIndex(box => box.label === label);
+const select = label => choose(boxes.findIndex(box => box.label === label));
+const slide = (x, k = 0) => {
+  const slider = document.querySelectorAll(".slide")[k];
+  slider.min = x - 1; slider.max = x + 1; slider.step = "any"; slider.value = x;
+  slider.dispatchEvent(new Event("input"));
+};
+(async () => {
+  let answer;
+  try { answer = await (async () => { %s })(); } catch (error) { answer = {error: error.stack}; }
+  const pre = document.createElement("pre");
+  pre.id = "answer";
+  pre.textContent = JSON.stringify({answer, errors});
+  document.body.replaceChildren(pre);
+})();
+</script></body>"""
+
+
+def answer_of(path, program, *flags):
+    """The answer of a JavaScript program that runs in the page `path`; errors fail."""
+    text = path.read_text(encoding="utf-8").replace("</body>", HARNESS.replace("%s", program))
+    opened = path.with_name("opened.html")
+    opened.write_text(text, encoding="utf-8")
+    command = [BROWSER, "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom"]
+    command += ["--virtual-time-budget=30000", f"--user-data-dir={path.parent / 'profile'}"]
+    done = subprocess.run(
+        [*command, *flags, opened.as_uri()], capture_output=True, encoding="utf-8", timeout=120
+    )
+    found = re.search(r'<pre id="answer">(.*?)</pre>', done.stdout, re.DOTALL)
+    assert found, done.stderr[-2000:]
+    told = json.loads(found[1].replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&"))
+    assert told["errors"] == []
+    error = told["answer"].get("error") if isinstance(told["answer"], dict) else None
+    assert error is None, error
+    return told["answer"]
