@@ -1,14 +1,14 @@
 """The registry of rules, and `engine.rule`, by which anybody adds one.
 
->>> import engine
->>> @engine.rule
-... def cube(a):
-...     return a * a * a
->>> @cube.slope
-... def cube_slope(a, y):
-...     return 3.0 * a * a
->>> cube(engine.Value(2.0)).data, cube(2.0)
-(8.0, 8.0)
+    >>> import engine
+    >>> @engine.rule
+    ... def cube(a):
+    ...     return a * a * a
+    >>> @cube.slope
+    ... def cube_slope(a, y):
+    ...     return 3.0 * a * a
+    >>> cube(engine.Value(2.0)).data, cube(2.0)
+    (8.0, 8.0)
 """
 
 import inspect

@@ -335,41 +335,18 @@ class Value:
         """Forget the gradient: `.grad` is 0.0 and counts as none yet."""
         self.grad = None
 
-    def __add__(self, b):
-        return binary(self, b, rules.add, rules.add_slopes, "add")
-
-    def __radd__(self, a):
-        return binary(a, self, rules.add, rules.add_slopes, "add")
-
-    def __sub__(self, b):
-        return binary(self, b, rules.sub, rules.sub_slopes, "sub")
-
-    def __rsub__(self, a):
-        return binary(a, self, rules.sub, rules.sub_slopes, "sub")
-
-    def __mul__(self, b):
-        return binary(self, b, rules.mul, rules.mul_slopes, "mul")
-
-    def __rmul__(self, a):
-        return binary(a, self, rules.mul, rules.mul_slopes, "mul")
-
-    def __truediv__(self, b):
-        return binary(self, b, rules.div, rules.div_slopes, "div")
-
-    def __rtruediv__(self, a):
-        return binary(a, self, rules.div, rules.div_slopes, "div")
-
-    def __rpow__(self, a):
-        return binary(a, self, rules.pow, rules.pow_slopes, "pow")
-
-    def __neg__(self):
-        return unary(self, rules.neg, rules.neg_slope, "neg")
-
-    def __abs__(self):
-        return unary(self, rules.abs, rules.abs_slope, "abs")
-
-    def __pos__(self):
-        return self
+    def __add__(self, b): return binary(self, b, rules.add, rules.add_slopes, "add")
+    def __radd__(self, a): return binary(a, self, rules.add, rules.add_slopes, "add")
+    def __sub__(self, b): return binary(self, b, rules.sub, rules.sub_slopes, "sub")
+    def __rsub__(self, a): return binary(a, self, rules.sub, rules.sub_slopes, "sub")
+    def __mul__(self, b): return binary(self, b, rules.mul, rules.mul_slopes, "mul")
+    def __rmul__(self, a): return binary(a, self, rules.mul, rules.mul_slopes, "mul")
+    def __truediv__(self, b): return binary(self, b, rules.div, rules.div_slopes, "div")
+    def __rtruediv__(self, a): return binary(a, self, rules.div, rules.div_slopes, "div")
+    def __rpow__(self, a): return binary(a, self, rules.pow, rules.pow_slopes, "pow")
+    def __neg__(self): return unary(self, rules.neg, rules.neg_slope, "neg")
+    def __abs__(self): return unary(self, rules.abs, rules.abs_slope, "abs")
+    def __pos__(self): return self
 
     def __pow__(self, b):
         if is_number(b):
@@ -377,98 +354,37 @@ class Value:
         return binary(self, b, rules.pow, rules.pow_slopes, "pow")
 
     # One line for each rule.
-    def abs(self):
-        return unary(self, rules.abs, rules.abs_slope, "abs")
-
-    def exp(self):
-        return unary(self, rules.exp, rules.exp_slope, "exp")
-
-    def expm1(self):
-        return unary(self, special.expm1, special.expm1_slope, "expm1")
-
-    def log(self):
-        return unary(self, rules.log, rules.log_slope, "log")
-
-    def log1p(self):
-        return unary(self, special.log1p, special.log1p_slope, "log1p")
-
-    def log2(self):
-        return unary(self, special.log2, special.log2_slope, "log2")
-
-    def log10(self):
-        return unary(self, special.log10, special.log10_slope, "log10")
-
-    def sqrt(self):
-        return unary(self, rules.sqrt, rules.sqrt_slope, "sqrt")
-
-    def rsqrt(self):
-        return unary(self, special.rsqrt, special.rsqrt_slope, "rsqrt")
-
-    def square(self):
-        return unary(self, special.square, special.square_slope, "square")
-
-    def sin(self):
-        return unary(self, rules.sin, rules.sin_slope, "sin")
-
-    def cos(self):
-        return unary(self, rules.cos, rules.cos_slope, "cos")
-
-    def tan(self):
-        return unary(self, special.tan, special.tan_slope, "tan")
-
-    def asin(self):
-        return unary(self, special.asin, special.asin_slope, "asin")
-
-    def acos(self):
-        return unary(self, special.acos, special.acos_slope, "acos")
-
-    def atan(self):
-        return unary(self, special.atan, special.atan_slope, "atan")
-
-    def sinh(self):
-        return unary(self, special.sinh, special.sinh_slope, "sinh")
-
-    def cosh(self):
-        return unary(self, special.cosh, special.cosh_slope, "cosh")
-
-    def tanh(self):
-        return unary(self, rules.tanh, rules.tanh_slope, "tanh")
-
-    def asinh(self):
-        return unary(self, special.asinh, special.asinh_slope, "asinh")
-
-    def acosh(self):
-        return unary(self, special.acosh, special.acosh_slope, "acosh")
-
-    def atanh(self):
-        return unary(self, special.atanh, special.atanh_slope, "atanh")
-
-    def sigmoid(self):
-        return unary(self, rules.sigmoid, rules.sigmoid_slope, "sigmoid")
-
-    def softplus(self):
-        return unary(self, special.softplus, special.softplus_slope, "softplus")
-
-    def silu(self):
-        return unary(self, special.silu, special.silu_slope, "silu")
-
-    def gelu(self):
-        return unary(self, special.gelu, special.gelu_slope, "gelu")
-
-    def erf(self):
-        return unary(self, special.erf, special.erf_slope, "erf")
-
-    def relu(self):
-        return unary(self, rules.relu, rules.relu_slope, "relu")
-
-    def atan2(self, b):
-        return named(self, b, special.atan2, special.atan2_slopes, "atan2")
-
-    def maximum(self, b):
-        return named(self, b, rules.maximum, rules.maximum_slopes, "maximum")
-
-    def minimum(self, b):
-        return named(self, b, rules.minimum, rules.minimum_slopes, "minimum")
+    def abs(self): return unary(self, rules.abs, rules.abs_slope, "abs")
+    def exp(self): return unary(self, rules.exp, rules.exp_slope, "exp")
+    def expm1(self): return unary(self, special.expm1, special.expm1_slope, "expm1")
+    def log(self): return unary(self, rules.log, rules.log_slope, "log")
+    def log1p(self): return unary(self, special.log1p, special.log1p_slope, "log1p")
+    def log2(self): return unary(self, special.log2, special.log2_slope, "log2")
+    def log10(self): return unary(self, special.log10, special.log10_slope, "log10")
+    def sqrt(self): return unary(self, rules.sqrt, rules.sqrt_slope, "sqrt")
+    def rsqrt(self): return unary(self, special.rsqrt, special.rsqrt_slope, "rsqrt")
+    def square(self): return unary(self, special.square, special.square_slope, "square")
+    def sin(self): return unary(self, rules.sin, rules.sin_slope, "sin")
+    def cos(self): return unary(self, rules.cos, rules.cos_slope, "cos")
+    def tan(self): return unary(self, special.tan, special.tan_slope, "tan")
+    def asin(self): return unary(self, special.asin, special.asin_slope, "asin")
+    def acos(self): return unary(self, special.acos, special.acos_slope, "acos")
+    def atan(self): return unary(self, special.atan, special.atan_slope, "atan")
+    def sinh(self): return unary(self, special.sinh, special.sinh_slope, "sinh")
+    def cosh(self): return unary(self, special.cosh, special.cosh_slope, "cosh")
+    def tanh(self): return unary(self, rules.tanh, rules.tanh_slope, "tanh")
+    def asinh(self): return unary(self, special.asinh, special.asinh_slope, "asinh")
+    def acosh(self): return unary(self, special.acosh, special.acosh_slope, "acosh")
+    def atanh(self): return unary(self, special.atanh, special.atanh_slope, "atanh")
+    def sigmoid(self): return unary(self, rules.sigmoid, rules.sigmoid_slope, "sigmoid")
+    def softplus(self): return unary(self, special.softplus, special.softplus_slope, "softplus")
+    def silu(self): return unary(self, special.silu, special.silu_slope, "silu")
+    def gelu(self): return unary(self, special.gelu, special.gelu_slope, "gelu")
+    def erf(self): return unary(self, special.erf, special.erf_slope, "erf")
+    def relu(self): return unary(self, rules.relu, rules.relu_slope, "relu")
+    def atan2(self, b): return named(self, b, special.atan2, special.atan2_slopes, "atan2")
+    def maximum(self, b): return named(self, b, rules.maximum, rules.maximum_slopes, "maximum")
+    def minimum(self, b): return named(self, b, rules.minimum, rules.minimum_slopes, "minimum")
 
     def reciprocal(self):
         return unary(self, special.reciprocal, special.reciprocal_slope, "reciprocal")
@@ -492,23 +408,12 @@ class Value:
         v = self if min is None else self.clamp_min(min)
         return v if max is None else v.clamp_max(max)
 
-    def __eq__(self, b):
-        return self is b if isinstance(b, Value) else compare(eq, self, b)
-
-    def __lt__(self, b):
-        return compare(lt, self, b)
-
-    def __le__(self, b):
-        return compare(le, self, b)
-
-    def __gt__(self, b):
-        return compare(gt, self, b)
-
-    def __ge__(self, b):
-        return compare(ge, self, b)
-
-    def __hash__(self):
-        return id(self) >> 4
+    def __eq__(self, b): return self is b if isinstance(b, Value) else compare(eq, self, b)
+    def __lt__(self, b): return compare(lt, self, b)
+    def __le__(self, b): return compare(le, self, b)
+    def __gt__(self, b): return compare(gt, self, b)
+    def __ge__(self, b): return compare(ge, self, b)
+    def __hash__(self): return id(self) >> 4
 
     def __float__(self):
         if self._requires_grad:

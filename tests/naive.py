@@ -57,53 +57,22 @@ class Naive:
         y = Naive(a.data**b.data, (a, lambda: b * a ** (b - 1.0)), (b, lambda: y * a.log()))
         return y
 
-    def __neg__(self):
-        return self.unary(-self.data, lambda a, y: Naive(-1.0))
-
-    def __sub__(self, b):
-        return self + -number(b)
-
-    def __radd__(self, b):
-        return number(b) + self
-
-    def __rmul__(self, b):
-        return number(b) * self
-
-    def __rsub__(self, b):
-        return number(b) - self
-
-    def __rtruediv__(self, b):
-        return number(b) / self
-
-    def __rpow__(self, b):
-        return number(b) ** self
-
-    def __abs__(self):
-        return self * ((self.data > 0) - (self.data < 0))
-
-    def relu(self):
-        return self * (self.data > 0)
-
-    def exp(self):
-        return self.unary(math.exp(self.data), lambda a, y: y)
-
-    def log(self):
-        return self.unary(math.log(self.data), lambda a, y: 1 / a)
-
-    def sqrt(self):
-        return self.unary(math.sqrt(self.data), lambda a, y: 0.5 / y)
-
-    def sin(self):
-        return self.unary(math.sin(self.data), lambda a, y: a.cos())
-
-    def cos(self):
-        return self.unary(math.cos(self.data), lambda a, y: -a.sin())
-
-    def tanh(self):
-        return self.unary(math.tanh(self.data), lambda a, y: 1 - y * y)
-
-    def sigmoid(self):
-        return self.unary(1 / (1 + math.exp(-self.data)), lambda a, y: y * (1 - y))
+    def __neg__(self): return self.unary(-self.data, lambda a, y: Naive(-1.0))
+    def __sub__(self, b): return self + -number(b)
+    def __radd__(self, b): return number(b) + self
+    def __rmul__(self, b): return number(b) * self
+    def __rsub__(self, b): return number(b) - self
+    def __rtruediv__(self, b): return number(b) / self
+    def __rpow__(self, b): return number(b) ** self
+    def __abs__(self): return self * ((self.data > 0) - (self.data < 0))
+    def relu(self): return self * (self.data > 0)
+    def exp(self): return self.unary(math.exp(self.data), lambda a, y: y)
+    def log(self): return self.unary(math.log(self.data), lambda a, y: 1 / a)
+    def sqrt(self): return self.unary(math.sqrt(self.data), lambda a, y: 0.5 / y)
+    def sin(self): return self.unary(math.sin(self.data), lambda a, y: a.cos())
+    def cos(self): return self.unary(math.cos(self.data), lambda a, y: -a.sin())
+    def tanh(self): return self.unary(math.tanh(self.data), lambda a, y: 1 - y * y)
+    def sigmoid(self): return self.unary(1 / (1 + math.exp(-self.data)), lambda a, y: y * (1 - y))
 
 
 def number(x):

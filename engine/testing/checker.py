@@ -171,3 +171,4 @@ def first_derivatives(checker: Checker, outputs: int) -> None:
     checker.try_all(plan.numbers(subject))
     checker.try_all(plan.arguments(subject))
     checker.try_kinks()
+

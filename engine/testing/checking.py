@@ -81,7 +81,9 @@ def function_behind(target: Any) -> Any:
     return owner if is_apply else target
 
 
-def make_subject(target: Any, example: Sequence[Any], library: Library, seed: int = 0) -> Subject:
+def make_subject(
+    target: Any, example: Sequence[Any], library: Library, seed: int = 0
+) -> Subject:
     """The subject of a check, with the names of its arguments."""
     function, skip = target, 0
     if isinstance(target, type):

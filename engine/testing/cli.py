@@ -55,33 +55,18 @@ def parser() -> Parser:
     made.add_argument("target", help="script.py, file.py:Name or package.module:Name")
     made.add_argument("--example", help='arguments of one call, as "randn(5, 4), 2.0"')
     levels = ["now", "shapes", "second", "wasteful"]
-    made.add_argument(
-        "--level",
-        default="wasteful",
-        choices=levels,
-        help="the least bad findings to report (default: wasteful, all)",
-    )
+    made.add_argument("--level", default="wasteful", choices=levels,
+                      help="the least bad findings to report (default: wasteful, all)")
     made.add_argument("--html", metavar="FILE", help="also write the report as a page")
-    made.add_argument(
-        "--json",
-        metavar="FILE",
-        nargs="?",
-        const="-",
-        help="write the report as JSON, to a file or instead of the text",
-    )
-    made.add_argument(
-        "--surrogate",
-        action="store_true",
-        help="backward is not meant to be the derivative of forward",
-    )
+    made.add_argument("--json", metavar="FILE", nargs="?", const="-",
+                      help="write the report as JSON, to a file or instead of the text")
+    made.add_argument("--surrogate", action="store_true",
+                      help="backward is not meant to be the derivative of forward")
     made.add_argument("--seconds", type=float, default=20.0, help="at most so long per Function")
     made.add_argument("--examples", type=int, default=60, help="random cases per Function")
     made.add_argument("--seed", type=int, default=0, help="of all random numbers")
-    made.add_argument(
-        "--points",
-        action="store_true",
-        help="for a Value class: also print the points of 100 that it keeps",
-    )
+    made.add_argument("--points", action="store_true",
+                      help="for a Value class: also print the points of 100 that it keeps")
     return made  # fmt: skip
 
 

@@ -94,7 +94,9 @@ def slope(
     return Slope(*two_sided, left, right, left_error + right_error)
 
 
-def better(line: Line, scales: Sequence[float] = (1.0,), rounding: Rounding = DOUBLE) -> Slope:
+def better(
+    line: Line, scales: Sequence[float] = (1.0,), rounding: Rounding = DOUBLE
+) -> Slope:
     """The derivative at 0 by several sets of steps, each a witness of the others.
 
     scales: factors of the steps. What one set takes for a flat or a straight line may be rounding
@@ -145,7 +147,9 @@ def complex_step(line: Callable[[complex], Array], size: float = 1e-30) -> Array
     return np.asarray(np.imag(line(1j * size)) / size)
 
 
-def _noise(start: Array, ahead: Array, behind: Array, steps: Array, rounding: Rounding) -> Array:
+def _noise(
+    start: Array, ahead: Array, behind: Array, steps: Array, rounding: Rounding
+) -> Array:
     """What rounding of the values makes of a difference, for each step."""
     size = np.abs(start) + np.nan_to_num(np.maximum(np.abs(ahead), np.abs(behind)))
     shaped = steps.reshape(-1, *[1] * start.ndim)

@@ -89,9 +89,7 @@ def _values(
     arguments = [
         Digits(np.vectorize(mpmath.mpf, otypes=[object])(a))
         if slot.kind == "float" and a is not None
-        else subject.library.tensor(a)
-        if slot.is_tensor and a is not None
-        else a
+        else subject.library.tensor(a) if slot.is_tensor and a is not None else a
         for slot, a in zip(subject.pattern.slots, arrays, strict=True)
     ]
     arguments[i] = Digits(arguments[i].a + step * direction.astype(object))
@@ -191,25 +189,8 @@ def _elementary(name: str) -> Callable[[Any], Digits] | None:
 
 
 ELEMENTARY = frozenset(
-    (
-        "exp",
-        "log",
-        "sqrt",
-        "sin",
-        "cos",
-        "tan",
-        "tanh",
-        "sinh",
-        "cosh",
-        "asin",
-        "acos",
-        "atan",
-        "erf",
-        "log1p",
-        "expm1",
-        "sigmoid",
-        "sign",
-    )
+    ("exp", "log", "sqrt", "sin", "cos", "tan", "tanh", "sinh", "cosh", "asin", "acos", "atan",
+     "erf", "log1p", "expm1", "sigmoid", "sign")
 )
 
 

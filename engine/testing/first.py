@@ -168,11 +168,8 @@ def asked(subject: Subject, case: Case) -> list[int]:
     """The arguments with a gradient of their own in a case."""
     twin = case.repeated[1] if case.repeated else -1
     slots = enumerate(subject.pattern.slots)
-    return [
-        i
-        for i, s in slots
-        if s.is_floating and case.needs[i] and i != twin and (case.shapes[i] is not None)
-    ]
+    return [i for i, s in slots if s.is_floating and case.needs[i] and i != twin
+            and (case.shapes[i] is not None)]
 
 
 def _active(trial: Trial) -> list[Array]:

@@ -164,14 +164,8 @@ def _context(subject: Subject, case: Case) -> dict[str, Any]:
     layout = next((text for text in case.layouts if text != "plain"), "")
     repeated = [f"`{slots[i].name}`" for i in case.repeated or ()]
     plain = ", ".join(f"{slots[i].name}={value!r}" for i, value in case.plain)
-    return {
-        "layout": layout,
-        "upstream": case.upstream,
-        "dtype": case.dtype,
-        "plain": plain,
-        "values": case.values,
-        "repeated": " and ".join(repeated),
-    }
+    return {"layout": layout, "upstream": case.upstream, "dtype": case.dtype, "plain": plain,
+            "values": case.values, "repeated": " and ".join(repeated)}
 
 
 CONTEXT = {
@@ -264,7 +258,9 @@ RAISES = {
 }  # fmt: skip
 
 
-def _count(subject: Subject, case: Case, symptom: Symptom, changed: set[str]) -> tuple[str, str]:
+def _count(
+    subject: Subject, case: Case, symptom: Symptom, changed: set[str]
+) -> tuple[str, str]:
     got, want = symptom.detail
     return "grad-count", (
         f"backward returns {got} gradient{'s' * (got != 1)}, forward takes {want} arguments: "
@@ -272,7 +268,9 @@ def _count(subject: Subject, case: Case, symptom: Symptom, changed: set[str]) ->
     )
 
 
-def _shape(subject: Subject, case: Case, symptom: Symptom, changed: set[str]) -> tuple[str, str]:
+def _shape(
+    subject: Subject, case: Case, symptom: Symptom, changed: set[str]
+) -> tuple[str, str]:
     found = [s for s in verdict_of(subject, case).symptoms if same(s, symptom)]
     got, want = (found[0] if found else symptom).detail
     name = subject.pattern.slots[symptom.argument].name
@@ -292,14 +290,18 @@ def _shape(subject: Subject, case: Case, symptom: Symptom, changed: set[str]) ->
     return "missing-sum" if "sum over" in cure else "grad-shape", f"{said}: {cure}."
 
 
-def _type(subject: Subject, case: Case, symptom: Symptom, changed: set[str]) -> tuple[str, str]:
+def _type(
+    subject: Subject, case: Case, symptom: Symptom, changed: set[str]
+) -> tuple[str, str]:
     name = subject.pattern.slots[symptom.argument].name
     return "grad-type", (
         f"backward returns a {symptom.detail} for `{name}`, which needs a tensor of its shape."
     )
 
 
-def _number(subject: Subject, case: Case, symptom: Symptom, changed: set[str]) -> tuple[str, str]:
+def _number(
+    subject: Subject, case: Case, symptom: Symptom, changed: set[str]
+) -> tuple[str, str]:
     slot = subject.pattern.slots[symptom.argument]
     name = slot.name
     if slot.is_tensor:

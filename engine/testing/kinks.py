@@ -72,7 +72,9 @@ def _slope_nearby(found: Jacobian, column: int, k: int) -> Array:
     ]
     length = scale_of(np.asarray(arrays[found.argument]))
     direction = unit(found.subject, arrays, found.argument, column) / length
-    line = line_through(found.subject, found.case, arrays, found.argument, direction, found.active)
+    line = line_through(
+        found.subject, found.case, arrays, found.argument, direction, found.active
+    )
     rounding = found.subject.rounding(found.case)
     return slope(line, 1e-5 * found.scale, levels=5, rounding=rounding).value
 

@@ -60,11 +60,8 @@ def taken_from_outside(subject: Subject) -> Iterator[tuple[str, Any]]:
     for function in functions_of(inspect.unwrap(forward)):
         names = inspect.getclosurevars(function)
         for name, thing in {**names.globals, **names.nonlocals}.items():
-            found = (
-                []
-                if inspect.ismodule(thing) or isinstance(thing, type)
-                else [t for t in tensors_in(thing, subject.library, 2) if t.requires_grad]
-            )
+            found = [] if inspect.ismodule(thing) or isinstance(thing, type) else [
+                t for t in tensors_in(thing, subject.library, 2) if t.requires_grad]
             if found:
                 yield name, found[0]
 

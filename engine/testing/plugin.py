@@ -132,3 +132,5 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
         terminalreporter.write_line(str(report))
     for name in mine.unseen:
         terminalreporter.write_line(f"{name}: no test called it, so that it was not checked")
+
+

@@ -124,11 +124,8 @@ def _relative(one: Array, other: Array) -> float:
 def not_numbers(s: Scene) -> Iterator[Finding]:
     """backward raises for nan or inf that forward lets through."""
     for values in ("nan", "inf"):
-        trial: Trial = run(
-            s.subject,
-            s.case.but(values=values),
-            s.subject.pattern.arrays(s.case.but(values=values)),
-        )
+        trial: Trial = run(s.subject, s.case.but(values=values),
+                           s.subject.pattern.arrays(s.case.but(values=values)))
         if trial.stage == "backward":
             said = f"{type(trial.error).__name__}: {trial.error}"
             yield Finding(Level.SHAPES, "value-raises", "", (

@@ -154,7 +154,9 @@ def short(a: Array) -> Array:
     return np.array([float(f"{x:.10g}") for x in np.ravel(a)]).reshape(np.shape(a))
 
 
-def call_lines(subject: Subject, case: Case, arrays: Sequence[Any], trial: Trial) -> list[str]:
+def call_lines(
+    subject: Subject, case: Case, arrays: Sequence[Any], trial: Trial
+) -> list[str]:
     """Everything up to `y`, the output, or the list of those that carry a gradient."""
     lines = [head(subject), *argument_lines(subject, case, arrays)]
     lines.append(f"y = {call_text(subject, case)}")

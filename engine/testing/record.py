@@ -164,3 +164,5 @@ def mentions_torch(script: str) -> bool:
     folder = os.path.dirname(os.path.abspath(script))
     files = [script, *(os.path.join(folder, f) for f in os.listdir(folder) if f.endswith(".py"))]
     return any(b"torch" in _read(file) for file in files[:200])
+
+

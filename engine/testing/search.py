@@ -28,7 +28,9 @@ def cases(subject: Subject, outputs: int) -> Any:
         needs=st.tuples(*needs).filter(any),
         seed=st.integers(0, 10**6),
         values=st.sampled_from(STYLES),
-        layouts=st.one_of(st.just(()), st.tuples(*[st.sampled_from(("plain", *LAYOUTS))] * count)),
+        layouts=st.one_of(
+            st.just(()), st.tuples(*[st.sampled_from(("plain", *LAYOUTS))] * count)
+        ),
         upstream=st.sampled_from(upstreams if outputs > 1 else upstreams[:3]),
         dtype=st.just(subject.dtype),
     )

@@ -109,7 +109,9 @@ def _second_grads(library: Library, graph: Graph, total: Any) -> list[Array | No
     return [None if g is None else library.array(g) for g in found]
 
 
-def _refuses(subject: Subject, case: Case, arrays: Sequence[Any], target: Any, j: int) -> bool:
+def _refuses(
+    subject: Subject, case: Case, arrays: Sequence[Any], target: Any, j: int
+) -> bool:
     """True when the second derivative by one argument raises."""
     graph = _graph(subject, case, arrays, target)
     total = None if graph is None else _total(subject.library, graph)
@@ -136,7 +138,9 @@ def _numbers(thing: Any) -> Array:
     return np.asarray(thing.detach().numpy() if hasattr(thing, "numpy") else thing.data)
 
 
-def _truth(subject: Subject, case: Case, arrays: Sequence[Any], graph: Graph, j: int) -> Comparison:
+def _truth(
+    subject: Subject, case: Case, arrays: Sequence[Any], graph: Graph, j: int
+) -> Comparison:
     """The slope of <u, backward> along the direction for argument j, or for the upstream."""
     direction = _direction(subject, case, arrays, graph, j)
     if j == UPSTREAM:
@@ -337,7 +341,9 @@ def _weighted(subject: Subject, case: Case, graph: Graph) -> list[str]:
     if program.on_values(subject):
         numbers = ", ".join(repr(float(u)) for u in graph.weights)
         return [f"total = sum(a * b for a, b in zip(grads, [{numbers}]))"]
-    shown = [f"torch.tensor({program.numbers(u)}, dtype=torch.{case.dtype})" for u in graph.weights]
+    shown = [
+        f"torch.tensor({program.numbers(u)}, dtype=torch.{case.dtype})" for u in graph.weights
+    ]
     return [
         f"weights = [{', '.join(shown)}]",
         "total = sum((a * b).sum() for a, b in zip(grads, weights))",

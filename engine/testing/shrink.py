@@ -21,15 +21,8 @@ def neutralised(subject: Subject, case: Case, fails: Fails) -> Case:
 
 
 def _neutral_fields(base: Case, case: Case) -> Iterator[dict[str, object]]:
-    yield {
-        "values": base.values,
-        "layouts": (),
-        "upstream": "random",
-        "needs": base.needs,
-        "repeated": None,
-        "dtype": base.dtype,
-        "plain": (),
-    }
+    yield {"values": base.values, "layouts": (), "upstream": "random", "needs": base.needs,
+           "repeated": None, "dtype": base.dtype, "plain": ()}
     for name in ("layouts", "repeated", "upstream", "dtype", "values", "plain", "needs"):
         yield {name: getattr(base, name)}
     yield {"shapes": base.shapes}

@@ -106,9 +106,6 @@ def _filled(cell: Any) -> bool:
 def functions_of(target: Any) -> list[FunctionType]:
     """The functions written in a class, or the function itself; decorators taken off."""
     things = vars(target).values() if isinstance(target, type) else [target]
-    bare = [
-        inspect.unwrap(getattr(thing, "__func__", thing))
-        for thing in things
-        if callable(getattr(thing, "__func__", thing))
-    ]
+    bare = [inspect.unwrap(getattr(thing, "__func__", thing)) for thing in things
+            if callable(getattr(thing, "__func__", thing))]
     return [thing for thing in bare if isinstance(thing, FunctionType)]

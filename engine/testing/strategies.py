@@ -176,7 +176,9 @@ OPERATORS: dict[str, Callable[..., Any]] = {
 
 
 @st.composite
-def programs(draw: st.DrawFn, /, shape: Shape = (), inputs: int = 2, steps: int = 6) -> Program:
+def programs(
+    draw: st.DrawFn, /, shape: Shape = (), inputs: int = 2, steps: int = 6
+) -> Program:
     """Programs with their reference result and derivatives; every step's result stays moderate.
 
     shape: of every input and result. Steps that would make a number larger than 100 are left out.

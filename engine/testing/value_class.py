@@ -17,9 +17,8 @@ from engine.testing.value_class_subject import NOW, Subject, discover
 POINTS: dict[Level | str, float] = {Level.NOW: 20.0, Level.SHAPES: 10.0, Level.WASTEFUL: 5.0}
 
 
-def check_value_class(
-    cls: type[Any], *, programs: int = 150, size: int = 6, seed: int = 0
-) -> Report:
+def check_value_class(cls: type[Any], *, programs: int = 150, size: int = 6,
+                      seed: int = 0) -> Report:
     """A report on a class of differentiable numbers; true when nothing was found.
 
     cls: `cls(number)` makes an instance, which keeps its number in `data`, its gradient in `grad`
@@ -35,9 +34,8 @@ def check_value_class(
     return Report(cls.__name__, list(findings(cls, programs, size, seed, notes)), notes)
 
 
-def findings(
-    cls: type[Any], programs: int, size: int, seed: int, notes: list[str]
-) -> Iterator[Finding]:
+def findings(cls: type[Any], programs: int, size: int, seed: int,
+             notes: list[str]) -> Iterator[Finding]:
     """The findings on a class as they come up; what was looked at goes to the notes."""
     if trouble := unfit(cls):
         yield trouble
@@ -72,9 +70,8 @@ def unfit(cls: type[Any]) -> Finding | None:
     return None
 
 
-def grade(
-    report: Report, points: Mapping[Level | str, float] = POINTS, full: float = 100.0
-) -> float:
+def grade(report: Report, points: Mapping[Level | str, float] = POINTS,
+          full: float = 100.0) -> float:
     """The points that a homework keeps: `full`, less those of each finding, not below 0.
 
     points: what a finding costs, by its kind or by its level; the kind's number counts first.

@@ -124,16 +124,13 @@ def again(search: Search) -> Iterator[Finding]:
         return
 
 
-def foretold(
-    search: Search, program: Program, mistakes: Sequence[Mistake], got: Sequence[float]
-) -> bool:
+def foretold(search: Search, program: Program, mistakes: Sequence[Mistake],
+             got: Sequence[float]) -> bool:
     """Whether a class with these mistakes may give these gradients after two backwards."""
     tape = tape_of(program, search.subject.names) or []
     times = 1 if any(m.kind == "reset" for m in mistakes) else 2
-    return any(
-        search.subject.close(got, grads)
-        for grads in outcomes(tape, mistakes, len(program.inputs), times)
-    )
+    return any(search.subject.close(got, grads)
+               for grads in outcomes(tape, mistakes, len(program.inputs), times))
 
 
 def deep(search: Search) -> Iterator[Finding]:

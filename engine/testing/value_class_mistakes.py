@@ -77,14 +77,8 @@ def entry_of(step: Step, data: Sequence[float], names: Mapping[str, str] = NO_NA
     result, slopes = local(step.operation, numbers)
     method = step.form.method
     way = -1 if method in names else 1
-    return Entry(
-        result,
-        step.operation.name,
-        names.get(method, method),
-        numbers[::way],
-        places[::way],
-        slopes[::way],
-    )
+    return Entry(result, step.operation.name, names.get(method, method), numbers[::way],
+                 places[::way], slopes[::way])
 
 
 @lru_cache(maxsize=20_000)
@@ -210,9 +204,8 @@ def candidates(methods: Sequence[str]) -> Iterator[Mistake]:
             yield from (Mistake(kind, method, operand) for operand in (None, 0, 1))
 
 
-def gradients(
-    tape: Tape, mistakes: Sequence[Mistake], order: list[int], start: list[float]
-) -> list[float]:
+def gradients(tape: Tape, mistakes: Sequence[Mistake], order: list[int],
+              start: list[float]) -> list[float]:
     """The gradients after one backward from the last entry, given those before it."""
     grads, reset = list(start), any(m.walk and m.walk.reset for m in mistakes)
     grads[-1] = 0.0 if any(m.kind == "root" for m in mistakes) else 1.0
@@ -256,11 +249,8 @@ def orders(tape: Tape, mistakes: Sequence[Mistake]) -> Iterator[list[int]]:
 def kept_parents(entry: Entry, mistakes: Sequence[Mistake]) -> list[int]:
     """The parents that a class with these mistakes lets backward go on to."""
     lost = [m for m in mistakes if m.kind == "parents"]
-    return [
-        place
-        for k, place in enumerate(entry.places)
-        if place is not None and not any(m.concerns(entry.method, k) for m in lost)
-    ]
+    return [place for k, place in enumerate(entry.places)
+            if place is not None and not any(m.concerns(entry.method, k) for m in lost)]
 
 
 def sorted_back(parents: Sequence[Sequence[int]], names: Sequence[float]) -> list[int]:
@@ -302,9 +292,8 @@ def every_path(place: int, parents: Sequence[Sequence[int]]) -> list[int]:
     return [*(p for parent in parents[place] for p in every_path(parent, parents)), place]
 
 
-def outcomes(
-    tape: Tape, mistakes: Sequence[Mistake], inputs: int, times: int = 1
-) -> Iterator[list[float]]:
+def outcomes(tape: Tape, mistakes: Sequence[Mistake], inputs: int,
+             times: int = 1) -> Iterator[list[float]]:
     """The gradients of the inputs that a class with these mistakes may give after `times`
     backwards; "inner" among the mistakes keeps the others' gradients from one to the next."""
     keep = any(m.kind == "inner" for m in mistakes)

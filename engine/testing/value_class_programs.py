@@ -123,7 +123,9 @@ class Program:
     def source(self, name: str, *after: str) -> str:
         """The program as text for the class called `name`, then the lines `after`."""
         inputs = [f"{letter(i)} = {name}({x!r})" for i, x in enumerate(self.inputs)]
-        steps = [f"{letter(i)} = {written(step)}" for i, step in enumerate(self.steps, len(inputs))]
+        steps = [
+            f"{letter(i)} = {written(step)}" for i, step in enumerate(self.steps, len(inputs))
+        ]
         return "\n".join([*inputs, *steps, *after])
 
     @property

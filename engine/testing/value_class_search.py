@@ -127,7 +127,6 @@ class Search:
 
     def on_error(self, program: Program) -> Finding:
         """A program that raises an exception."""
-
         def fails(p: Program) -> bool:
             return self.tape(p) is not None and self.subject.outcome(p).error is not None
 
@@ -139,7 +138,6 @@ class Search:
 
     def on_number(self, program: Program, times: int) -> Finding:
         """A program with a wrong number: that of an operation, or one that was changed."""
-
         def fails(p: Program) -> bool:
             tape, got = self.tape(p), self.subject.outcome(p, times)
             right = [entry.data for entry in tape or ()]
@@ -156,9 +154,8 @@ class Search:
             return Finding(NOW, "operand", self.text(program), message, self.source(program))
         message = self.wrong_number(program, tape, got.numbers)
         shown = f"print({program.last}.{self.subject.data})"
-        source = program.source(
-            self.subject.name, f"{shown}  # {got.numbers[-1]!r}; right: {tape[-1].data!r}"
-        )
+        source = program.source(self.subject.name, f"{shown}  # {got.numbers[-1]!r}; "
+                                f"right: {tape[-1].data!r}")
         return Finding(NOW, "number", self.text(program), message, source)
 
     def wrong_number(self, program: Program, tape: Tape, numbers: Sequence[float]) -> str:
@@ -174,7 +171,6 @@ class Search:
 
     def on_gradient(self, program: Program) -> Finding:
         """A program with a wrong gradient: the mistake that explains it best."""
-
         def fails(p: Program) -> bool:
             tape, got = self.tape(p), self.subject.outcome(p)
             return tape is not None and got.error is None and self.unexplained(p, tape, got)
@@ -196,11 +192,8 @@ class Search:
         def score(*mistakes: Mistake) -> int:
             return sum(self.right(t, o, [*self.mistakes, *mistakes]) for t, o in cases)
 
-        explaining = [
-            mistake
-            for mistake in candidates(self.methods(program))
-            if self.right(tape, got, [*self.mistakes, mistake])
-        ]
+        explaining = [mistake for mistake in candidates(self.methods(program))
+                      if self.right(tape, got, [*self.mistakes, mistake])]
         best = max(explaining, key=score, default=None)
         return best if best and 2 * score(best) >= len(cases) + score() else None
 
@@ -239,11 +232,9 @@ class Search:
         """The program, and the gradients that it gave and should have given."""
         got = self.subject.outcome(program).gradients
         right = next(outcomes(tape_of(program) or [], (), len(got)))
-        shown = [
-            f"print({letter}.{self.subject.grad})  # {x!r}; right: {y!r}"
-            for letter, x, y in zip("abc", got, right, strict=False)
-            if not self.subject.close([x], [y])
-        ]
+        shown = [f"print({letter}.{self.subject.grad})  # {x!r}; right: {y!r}"
+                 for letter, x, y in zip("abc", got, right, strict=False)
+                 if not self.subject.close([x], [y])]
         return program.source(self.subject.name, f"{program.last}.backward()", *shown)
 
 

@@ -76,3 +76,5 @@ def test_the_naive_twin_itself_knows_the_plain_numbers():
     assert y.data == pytest.approx(-8.0 + 8.0 + 0.0 - 0.9640275800758169)
     assert y.derivative(b).data == pytest.approx(-4.0 + 12.0 + 0.07065082485316443)
     assert (b**3).derivative(b).derivative(b).derivative(b).data == 6.0
+
+

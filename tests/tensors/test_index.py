@@ -314,7 +314,7 @@ ERRORS = {
     "x.gather(0, i + 5)": (RuntimeError, "index 6 is out of bounds for dimension 0 with size 2"),
     "x.gather(0, i.repeat(1, 2))": (RuntimeError, "Size does not match at dimension 1 expected"),
     "x.scatter(0, i, x[:1])": (RuntimeError, "no larger size than src [1, 3]"),
-    "x.scatter(0, i, 1.0, reduce='no')": (RuntimeError, 'reduce needs to be None or "add"; got'),
+    "x.scatter(0, i, 1.0, reduce='no')": (RuntimeError, "reduce needs to be None or \"add\"; got"),
     "x.scatter(0, i, x.double())": (RuntimeError, "source and destination dtypes match, got"),
     "x.index_select(0, i)": (IndexError, "Index is supposed to be a vector; got 2 dimensions"),
     "x.index_select(0, k)": (IndexError, "index 2 is out of bounds for dimension 0 with size 2"),

@@ -378,7 +378,9 @@ def test_a_change_of_any_view_in_any_layout(layout, view, rng):
         "v[1:].add_(v[:1])",
     ],
 )
-@pytest.mark.parametrize(("size", "part"), [(2, "x"), (4, "x[1:3]"), (4, "x.view(2, 2).t()[1]")])
+@pytest.mark.parametrize(
+    ("size", "part"), [(2, "x"), (4, "x[1:3]"), (4, "x.view(2, 2).t()[1]")]
+)
 def test_any_change_in_place_of_a_tensor_or_a_part_of_it(change, size, part, rng):
     def changed(x, y):
         x = x.clone()

@@ -90,8 +90,7 @@ def test_json_and_html_are_written(script, tmp_path, capsys):
 
 def test_level_leaves_out_what_is_less_bad(tmp_path, capsys):
     path = tmp_path / "layer.py"
-    path.write_text(
-        textwrap.dedent(f"""
+    path.write_text(textwrap.dedent(f"""
         {IMPORT}
 
         class Double(torch.autograd.Function):
@@ -103,8 +102,7 @@ def test_level_leaves_out_what_is_less_bad(tmp_path, capsys):
             @staticmethod
             def backward(ctx, g):
                 return g * 2
-    """)
-    )
+    """))
     arguments = [f"{path}:Double", "--example", "randn(3)", "--examples", "0"]
     assert main(arguments) == 1
     assert "saved-unused" in capsys.readouterr().out
@@ -145,8 +143,7 @@ def test_script_that_fails_is_checked_as_far_as_it_came(script, capsys):
 
 def test_value_class_goes_to_its_own_check(tmp_path, capsys):
     path = tmp_path / "homework.py"
-    path.write_text(
-        textwrap.dedent("""
+    path.write_text(textwrap.dedent("""
         class Value:
             def __init__(self, data, parents=()):
                 self.data, self.grad, self.parents = data, 0.0, parents
@@ -176,8 +173,7 @@ def test_value_class_goes_to_its_own_check(tmp_path, capsys):
                 visit(self)
                 for v in reversed(order):
                     v.hand_back()
-    """)
-    )
+    """))
     assert main([f"{path}:Value", "--points"]) == 4
     out = capsys.readouterr().out
     assert "assigned" in out

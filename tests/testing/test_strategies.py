@@ -52,7 +52,9 @@ def test_values_are_engine_values(v):
 
 @given(strategies.programs(shape=(2,)))
 def test_programs_on_tensors_have_the_reference_results_and_gradients(program):
-    inputs = [MODULE.tensor(a, dtype=MODULE.float64).requires_grad_() for a in program.inputs]
+    inputs = [
+        MODULE.tensor(a, dtype=MODULE.float64).requires_grad_() for a in program.inputs
+    ]
     y = program.run(inputs)
     np.testing.assert_allclose(y.detach().numpy(), program.result(), rtol=1e-12, atol=1e-12)
     grads = MODULE.autograd.grad(y.sum(), inputs, allow_unused=True)

@@ -219,8 +219,7 @@ def test_a_program_is_pruned_to_what_its_last_value_needs():
 
 def test_a_program_shrinks_to_the_smallest_that_still_fails():
     steps = tuple(Step(ADD.operation, (i, i)) for i in range(5))
-    smallest = shrunk(
-        Program((2.0,), (*steps, Step(MUL.operation, (5, 0)))),
-        lambda p: any(step.operation.name == "mul" for step in p.steps),
-    )
+    smallest = shrunk(Program((2.0,), (*steps, Step(MUL.operation, (5, 0)))), lambda p: any(
+        step.operation.name == "mul" for step in p.steps
+    ))
     assert smallest == Program((2.0,), (Step(MUL.operation, (0, 0)),))

@@ -117,6 +117,7 @@ SEEN = collections.deque()
 
 @wrong("memory", "", lambda: (randn(4),))
 class KeepsEveryGradient(Function):
+
     @staticmethod
     def forward(ctx, x):
         return x * 3

@@ -15,7 +15,9 @@ class ProductOfAList(Function):
         return None
 
 
-@wrong("hidden-tensor", "weights", lambda: (randn(3), {"scale": randn(3).requires_grad_()}))
+@wrong(
+    "hidden-tensor", "weights", lambda: (randn(3), {"scale": randn(3).requires_grad_()})
+)
 class WeightsInADict(Function):
     @staticmethod
     def forward(ctx, x, weights):

@@ -12,9 +12,7 @@ class Value:
 
     def __add__(self, other):
         other = other if isinstance(other, Value) else Value(other)
-        return Value(
-            self.data + other.data, (self, other), (lambda: Value(1.0), lambda: Value(1.0))
-        )
+        return Value(self.data + other.data, (self, other), (lambda: Value(1.0), lambda: Value(1.0)))
 
     def __mul__(self, other):
         other = other if isinstance(other, Value) else Value(other)

@@ -1,6 +1,5 @@
 """A class at its beginning: a sum, and nothing else."""
 
-
 class Value:
     def __init__(self, data, a=None, b=None):
         self.data, self.grad, self.a, self.b = data, 0.0, a, b

@@ -69,7 +69,7 @@ class Value:
         out = Value(math.tanh(self.data), (self,))
 
         def push():
-            self.grad += 1 - out.data**2
+            self.grad += (1 - out.data**2)
 
         out.push = push
         return out
@@ -78,7 +78,7 @@ class Value:
         out = Value(max(0.0, self.data), (self,))
 
         def push():
-            self.grad += out.data > 0
+            self.grad += (out.data > 0)
 
         out.push = push
         return out
