@@ -24,6 +24,8 @@ autodoc_typehints = "none"
 toc_object_entries = False
 html_theme = "furo"
 html_title = "engine"
+html_static_path = ["_static"]
+html_css_files = ["page.css"]
 html_show_copyright = False
 html_copy_source = False
 

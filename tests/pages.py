@@ -1,8 +1,9 @@
 """The code blocks of the Markdown pages and of docstrings, and how they are run.
 
 In a page all blocks share one folder and their names; a `text` block is what the block above it
-prints. A comment before a block says more: `<!-- file NAME -->`, the block is that file, for a
-later command; `<!-- also file NAME -->`, it is run as well; several blocks make one file.
+prints, and a `...` in it stands for anything. A comment before a block says more:
+`<!-- file NAME -->`, the block is that file, for a later command; `<!-- also file NAME -->`, it is
+run as well; several blocks make one file.
 """
 
 import ast
@@ -54,6 +55,12 @@ def words(text: str) -> list[str]:
     return text.split()
 
 
+def agree(shown: str, printed: str) -> bool:
+    """Whether the words are the same; `...` in what is shown stands for anything."""
+    parts = [re.escape(part) for part in " ".join(words(shown)).split("...")]
+    return re.fullmatch(".*".join(parts), " ".join(words(printed))) is not None
+
+
 class Run:
     """The blocks of one page, run one after the other in a folder."""
 
@@ -95,7 +102,7 @@ class Run:
         self.printed = out.getvalue()
 
     def text(self, text: str) -> None:
-        assert words(self.printed) == words(text), f"shown: {text}printed: {self.printed}"
+        assert agree(text, self.printed), f"shown: {text}printed: {self.printed}"
         self.printed = ""
 
     def console(self, text: str) -> None:
@@ -103,7 +110,7 @@ class Run:
         for part in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]:
             command, _, expected = part.partition("\n")
             done = self.command(command)
-            assert words(done.stdout + done.stderr) == words(expected), done.stdout + done.stderr
+            assert agree(expected, done.stderr + done.stdout), done.stderr + done.stdout
 
     def bash(self, text: str) -> None:
         """Commands, a line each, that end well."""

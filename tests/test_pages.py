@@ -126,6 +126,17 @@ def test_the_lines_to_try_and_to_test_stand_alone_under_their_marks():
             assert "-m venv .venv && " in block.text
 
 
+def test_the_pictures_of_the_pages_are_those_that_the_program_beside_them_draws(tmp_path):
+    program = ROOT / "docs" / "images" / "make.py"
+    done = subprocess.run([sys.executable, str(program), str(tmp_path)], capture_output=True)
+    assert done.returncode == 0, done.stderr
+    drawn = sorted(path.name for path in tmp_path.iterdir())
+    stored = {path.name for path in program.parent.glob("*.svg")}
+    assert stored == {*drawn, "digits.svg"}  # the last is what examples/train_mlp.py draws
+    for name in drawn:
+        assert (tmp_path / name).read_text("utf-8") == (program.parent / name).read_text("utf-8")
+
+
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_every_file_that_a_page_links_to_is_there(page):
     for target in re.findall(r"\]\((?!http)([^)#]+)\)", page.read_text(encoding="utf-8")):

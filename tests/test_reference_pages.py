@@ -74,7 +74,7 @@ def test_what_is_missing_is_told_by_its_full_name(pages):
     [
         ("a ** b with `x_` and x_ or |x|.", "a \\*\\* b with ``x_`` and x\\_ or \\|x\\|."),
         ("a `code that\ngoes on`", "a ``code that goes on``"),
-        ("It counts.\n\nn: from 0\n    up\ndtype: any", "It counts.\n\n* **n**: from 0 up\n\n* **dtype**: any"),
+        ("It.\n\nn: from 0\n    up\nk: any", "It.\n\n* **n**: from 0 up\n\n* **k**: any"),
         ("It: a.\n\nlo, hi: numbers\nRaises.", "It: a.\n\n* **lo, hi**: numbers\n\nRaises."),
         ("So:\n\n    x = 1\n\n    y = 2", "So:\n\n::\n\n    x = 1\n\n    y = 2"),
         (">>> 2 * 1\n2", ">>> 2 * 1\n2"),
