@@ -176,7 +176,7 @@ def paragraph(rows: list[str]) -> list[str]:
         argument = ARGUMENT.fullmatch(row)
         if argument and not row[0].isupper():
             items.append((argument[1], argument[2]))
-        elif items and row.startswith("    ") == bool(items[-1][0]):
+        elif items and (row.startswith("    ") == bool(items[-1][0]) or items[-1][1][-1:] != "."):
             items[-1] = items[-1][0], f"{items[-1][1]} {row.strip()}"
         else:
             items.append(("", row.strip()))
