@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -11,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import engine
-from benchmarks import costs, gpt, growth, instructions, report, rounds, worker
+from benchmarks import costs, explorer, gpt, growth, instructions, report, rounds, worker
 from benchmarks.__main__ import main
 from benchmarks.baselines import ClosureValue, TupleValue
 from benchmarks.registry import ROWS, Result, Row, Work
@@ -227,3 +228,18 @@ def test_more_operations_are_more_instructions():
     few = instructions.count("operation", "tuple", tiny=True)
     many = instructions.count("operation", "tuple")
     assert 4 * 100 < few < many / 20
+
+
+@pytest.mark.skipif(not explorer.browser(), reason="Chromium is not installed")
+def test_the_explorers_page_is_opened_and_timed(tmp_path, capsys):
+    assert explorer.main(["--tiny", "--runs", "1", "--keep", str(tmp_path / "page.html")]) == 0
+    boxes, opened = capsys.readouterr().out.splitlines()
+    assert int(boxes.split()[0]) > 5000
+    assert float(re.search(r"opens in (\S+) s", opened)[1]) > 0
+    assert (tmp_path / "page.html").stat().st_size > 100_000
+
+
+def test_without_a_browser_the_command_says_what_to_install(monkeypatch, capsys):
+    monkeypatch.setattr(explorer, "browser", lambda: None)
+    assert explorer.main([]) == 1
+    assert "apt-get install chromium" in capsys.readouterr().out

@@ -266,7 +266,7 @@ function recomputed({boxes, steps}, starts, changes) {
     );
   });
   const slopes = boxes.map(box => box.slopes),
-    arrived = [];
+    arrived = Array(boxes.length);
   for (const [i, , g] of starts) arrived[i] = decoded(g);
   const anew = steps.map(step => {
     if (step.do === "make") return step;

@@ -23,6 +23,7 @@ class Box:
     slopes: one per parent, None where that is no number. shape: of the Tensor, None for a number.
     data, grad: float, Tensor, or None for what is not known or not there. count: how many nodes
     a folded box stands for; data and grad are (least, greatest) then.
+    line: file and line that made it, where `explore` or anomaly detection noted them.
     """
 
     thing: Any
@@ -37,6 +38,7 @@ class Box:
     slopes: list[float | None] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     count: int = 1
+    line: str = ""
 
     @property
     def has_gradient(self) -> bool:
@@ -185,7 +187,7 @@ def box_of(node: Any, known: Known) -> Box:
         box = Box(node, "leaf", notes=["has hooks"] if node._hooks is not None else [])
         fill(box, node)
         return box
-    box = Box(node, "function", op=node.name(), notes=notes_of(node))
+    box = Box(node, "function", op=node.name(), notes=notes_of(node), line=made_at(node))
     shown = known.get((id(node), 0))
     if shown is not None and isinstance(shown, TensorBase):
         fill(box, shown)
@@ -202,7 +204,7 @@ def box_of_value(v: Any) -> Box:
     if isinstance(v._extra, value.Extra):
         hooks = len(v._extra.hooks or ())
         box.notes += [f"{hooks} hook{'s' * (hooks > 1)}"] * bool(hooks)
-    box.notes += made_at(getattr(v, "traceback_", None))
+    box.line = made_at(v)
     return box
 
 
@@ -222,7 +224,7 @@ def fill(box: Box, t: Any) -> None:
 
 
 def notes_of(node: Any) -> list[str]:
-    """What else there is to say of a node: what it saved, its hooks, where it was made."""
+    """What else there is to say of a node: what it saved, its hooks."""
     notes = []
     if getattr(node, "_saved", ()):
         notes.append(f"saved: {len(node._saved)}")
@@ -230,9 +232,15 @@ def notes_of(node: Any) -> list[str]:
         notes.append("once_differentiable")
     if node._hooks is not None:
         notes.append("has hooks")
-    return notes + made_at(node.metadata.get("traceback_"))
+    return notes
 
 
-def made_at(places: Any) -> list[str]:
-    """The file and line that anomaly detection noted, if it did."""
-    return [f"{Path(places[-1][0]).name}:{places[-1][1]}"] if places else []
+def made_at(node: Any) -> str:
+    """The file and line that `explore` or anomaly detection noted, "" where neither did."""
+    is_value = isinstance(node, Value)
+    notes = {} if is_value else node.metadata
+    made = getattr(node, "made_", None) if is_value else notes.get("made_")
+    if made is not None and made.stack:
+        return f"{Path(made.stack[0][0]).name}:{made.stack[0][1]}"
+    places = getattr(node, "traceback_", None) if is_value else notes.get("traceback_")
+    return f"{Path(places[-1][0]).name}:{places[-1][1]}" if places else ""

@@ -1,15 +1,12 @@
 """draw: the graph of a Value or a Tensor as a picture, made by engine itself."""
 
 import os
-import shutil
-import subprocess
-from importlib import import_module
 from pathlib import Path
-from subprocess import PIPE
 from typing import Any
 
 from engine.visualize import texts
 from engine.visualize.boxes import Box, boxes_of
+from engine.visualize.converting import converted
 from engine.visualize.folding import folded
 from engine.visualize.svg import svg
 
@@ -45,9 +42,9 @@ class Drawing:
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the picture; the name's end chooses .svg, .dot, .txt (the tree), .png or .pdf.
 
-        PNG and PDF need the program rsvg-convert or the package cairosvg. Returns the path. Raises
-        ValueError for another end, ImportError without a converter, OSError where it cannot be
-        written.
+        PNG and PDF need the program rsvg-convert, inkscape or chromium, or the package cairosvg.
+        Returns the path. Raises ValueError for another end, ImportError without a converter,
+        OSError where it cannot be written.
         """
         path = Path(path)
         kind = path.suffix.lower()
@@ -67,30 +64,14 @@ class Drawing:
         return f"<drawing of {self.nodes} nodes; .save('graph.svg') writes it>"
 
 
-def converted(svg: str, kind: str) -> bytes:
-    """SVG text as "png" or "pdf", by a converter of this machine; twice as fine as on a screen."""
-    program = shutil.which("rsvg-convert")
-    if program:
-        command = [program, "--format", kind, "--zoom", "2"]
-        return subprocess.run(command, input=svg.encode(), stdout=PIPE, check=True).stdout
-    try:
-        cairosvg = import_module("cairosvg")
-    except ImportError:
-        raise ImportError(
-            f"Drawing.save: a .{kind} needs a converter; install one (`pip install cairosvg`, or "
-            "Debian's librsvg2-bin), or save a .svg, which every browser opens"
-        ) from None
-    convert = cairosvg.svg2png if kind == "png" else cairosvg.svg2pdf
-    return bytes(convert(bytestring=svg.encode(), scale=2))
-
-
 def draw(root: Any) -> Drawing:
     """The graph that root was made by, as a picture.
 
     root: a Value, a Tensor, or a list of them. Each Value is a box with its label, operation, data
     and gradient (or "no gradient yet"); numbers such as the 2 of `2 * x` are dashed boxes; of
     Tensors there are the leaves and the nodes (`grad_fn`) with their shapes. Above 500 nodes those
-    that were made alike are drawn as one; ValueError where that does not make 500 of them.
+    that were made alike are drawn as one, else those of one line or operation, as in a loop;
+    ValueError where that does not make 500 of them.
     """
     boxes = boxes_of(root)
     shown, caption = folded(boxes)

@@ -57,13 +57,12 @@ const implied = ({op, parents}, boxes, k) =>
 // The steps; of the plain ones of the walk back only the order is told, and they are done again.
 function stepsOf(boxes, {made, visits, full}, starts) {
   const steps = Array.from(unpacked(made), box => ({do: "make", box})),
-    arrived = [];
+    arrived = Array(boxes.length);
   for (const [i, , g] of starts) arrived[i] = decoded(g);
   unpacked(visits).forEach((i, k) => {
     const step = full[k] ?? plainStep(boxes, i, arrived);
     if (k === 0) steps.push({do: "start", box: i, arrived: step.arrived});
-    for (const part of step.given ?? [])
-      if (!isArray(part.after)) arrived[part.to] = decoded(part.after);
+    if (k in full) for (const part of step.given ?? []) arrived[part.to] = decoded(part.after);
     steps.push(step);
   });
   return steps;
@@ -71,16 +70,15 @@ function stepsOf(boxes, {made, visits, full}, starts) {
 function plainStep(boxes, i, arrived) {
   const {kind, parents, slopes, rule} = boxes[i],
     g = arrived[i],
-    start = [[0, encoded(g)]],
-    sums = {};
+    start = [[0, encoded(g)]];
   if (kind === "leaf") return {do: "keep", box: i, arrived: start, before: null, after: encoded(g)};
   const given = [];
   parents.forEach((to, port) => {
     if (slopes[port] === null) return;
     const slope = decoded(slopes[port]),
       c = passed(rule, g, slope),
-      before = sums[to] ?? arrived[to];
-    sums[to] = before === undefined ? 0 + c : before + c;
+      before = arrived[to];
+    arrived[to] = before === undefined ? 0 + c : before + c;
     given.push({
       to,
       output: 0,
@@ -88,7 +86,7 @@ function plainStep(boxes, i, arrived) {
       slope: slopes[port],
       gives: encoded(c),
       before: before === undefined ? null : encoded(before),
-      after: encoded(sums[to]),
+      after: encoded(arrived[to]),
     });
   });
   return {do: "pass", box: i, arrived: start, given};
@@ -113,7 +111,7 @@ function viewOf(graph, part) {
 }
 
 // Ways to divide nodes, from coarse to fine: by source line and label, by the calls that led there,
-// by label, by operation; where none of them divides, in pages.
+// by label; where none of them divides, in pages.
 const lineKey = (call, more = "") =>
   call ? `line ${call[1]}${call[2] ? ` in ${call[2]}` : ""}${more}` : more;
 const depths = [1, 2, 3, 4, 5, 6, 7];
@@ -127,7 +125,6 @@ const WAYS = [
       .join(" "),
   ]),
   box => [box.label],
-  box => [box.op],
 ];
 function divided({boxes}, part) {
   for (let way = part.from; way < WAYS.length; way++) {
@@ -162,7 +159,7 @@ function nameOfGroup(boxes, nodes, way) {
   if (nodes.length === 1) return first.label;
   if (way < 2 && first.at) return (first.kind === "leaf" ? "leaves of " : "") + lineKey(first.at);
   if (depths.includes(depth) && first.stack[depth])
-    return `called by ${lineKey(first.stack[depth])}`;
+    return `calls from ${lineKey(first.stack[depth])}`;
   return first.label;
 }
 
@@ -197,7 +194,7 @@ function foldedBox(boxes, part, k, group) {
     label: part.name,
     count: those.length,
     shape: those.length === 1 ? first.shape : null,
-    data: those.length === 1 ? first.data : spreadOf(those.flatMap(box => extremes(box.data))),
+    data: those.length === 1 ? first.data : spreadOf(those.map(box => box.data)),
     parents,
     slopes: parents.map(() => null),
     at: first.at,
@@ -211,49 +208,57 @@ function foldedBox(boxes, part, k, group) {
 }
 function foldedSteps(steps, group, count) {
   const made = new Set(),
-    arrived = new Map(),
+    arrived = Array.from({length: count}, () => ({...NOTHING, last: -1})),
     gave = Array.from({length: count}, () => new Map());
-  for (const step of steps) {
+  steps.forEach((step, order) => {
     const k = group.get(step.box);
-    if (k === undefined) continue;
+    if (k === undefined) return;
     if (step.do === "make") made.add(k);
-    if (step.do !== "pass" && step.do !== "keep") continue;
-    const those = arrived.get(k) ?? [];
-    arrived.delete(k); // to the end of the order
-    arrived.set(k, those);
-    for (const [, g] of step.arrived) those.push(...extremes(g));
-    for (const part of step.given ?? [])
-      if (group.has(part.to)) {
-        const to = group.get(part.to),
-          sums = gave[k].get(to) ?? {number: 0, all: []};
-        gave[k].set(to, sums);
-        sums.number++;
-        sums.all.push(...extremes(part.gives));
-      }
-  }
+    if (step.do !== "pass" && step.do !== "keep") return;
+    arrived[k].last = order;
+    for (const [, g] of step.arrived) extend(arrived[k], g);
+    for (const part of step.given ?? []) {
+      const to = group.get(part.to);
+      if (to === undefined) continue;
+      if (!gave[k].has(to)) gave[k].set(to, {...NOTHING});
+      extend(gave[k].get(to), part.gives);
+    }
+  });
+  const ended = arrived.map(({last}, k) => k).filter(k => arrived[k].last >= 0);
+  ended.sort((a, b) => arrived[a].last - arrived[b].last);
   return [
     ...[...made].map(box => ({do: "make", box})),
-    ...[...arrived].map(([box, all]) => ({
+    ...ended.map(box => ({
       do: "fold",
       box,
-      arrived: [[0, spreadOf(all)]],
-      given: [...gave[box]].map(([to, {number, all}]) => ({to, number, gives: spreadOf(all)})),
+      arrived: [[0, extentOf(arrived[box])]],
+      given: [...gave[box]].map(([to, sums]) => ({to, number: sums.number, gives: extentOf(sums)})),
     })),
   ];
 }
-const extremes = x => (x === null ? [] : isArray(x) ? (x.range ?? []).map(decoded) : [decoded(x)]);
-function spreadOf(numbers) {
-  if (!numbers.length) return null;
-  let least = Infinity,
-    most = -Infinity;
-  for (const x of numbers) {
-    if (x !== x) return "nan";
-    if (x < least) least = x;
-    if (x > most) most = x;
+// Least and greatest of some numbers, and how many were told.
+const NOTHING = {number: 0, least: Infinity, most: -Infinity, nan: false};
+function extend(sums, x) {
+  sums.number++;
+  if (x === null) return;
+  for (const y of typeof x === "number" ? [x] : isArray(x) ? (x.range ?? []) : [x]) {
+    const number = decoded(y);
+    if (number !== number) sums.nan = true;
+    if (number < sums.least) sums.least = number;
+    if (number > sums.most) sums.most = number;
   }
+}
+function extentOf({least, most, nan}) {
+  if (nan) return "nan";
+  if (least > most) return null;
   if (least === most) return encoded(least);
   const range = [encoded(least), encoded(most)];
   return {text: range.map(brief).join(" … "), cells: [], range};
+}
+function spreadOf(numbers) {
+  const sums = {...NOTHING};
+  for (const x of numbers) extend(sums, x);
+  return extentOf(sums);
 }
 
 // The nodes themselves, with what they were made of; of more than fit, the rest is one box.

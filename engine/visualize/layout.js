@@ -1,6 +1,6 @@
 // Where boxes and arrows stand: the same steps as layout.py's, so the same places.
 const SWEEPS = 12,
-  GAP_X = 84,
+  GAP_X = 96,
   GAP_Y = 14;
 
 // sizes: [width, height] of each box. parents: of each box, with smaller numbers.

@@ -20,7 +20,7 @@ function exact(x) {
 function brief(x) {
   if (isArray(x)) return x.text.split(", mean")[0];
   if (typeof x !== "number" || (Number.isInteger(x) && Math.abs(x) < 1e6)) return exact(x);
-  const text = x.toPrecision(4);
+  const text = Math.abs(x) < 1e-3 ? x.toExponential(3) : x.toPrecision(4);
   return text.includes("e") ? text.replace(/\.?0+e/, "e") : text.replace(/\.?0+$/, "");
 }
 function signed(x) {
@@ -153,7 +153,9 @@ function resize() {
     room = find("graph").clientWidth - 18;
   const [wide, high] = [size[0] + 40, size[1] + 40],
     choice = find("zoom").value;
-  scale = choice === "fit" ? Math.min(1, Math.max(0.7, room / wide)) : Number(choice);
+  const whole = Math.min(1, room / wide, (find("graph").clientHeight - 18) / high);
+  const fit = Math.min(1, Math.max(0.7, room / wide));
+  scale = {fit, whole}[choice] ?? Number(choice);
   svg.setAttribute("width", wide * scale);
   svg.setAttribute("height", high * scale);
 }
@@ -615,15 +617,16 @@ function load(steps_ = 0) {
 function take(view) {
   ({boxes, steps, parts} = view);
 }
+const titleOf = part => part.name || graph.boxes[part.nodes[0]].op || "nodes";
 function drawPath() {
   find("path").hidden = path.length === 1;
   find("way").replaceChildren(
     ...path.slice(0, -1).map((part, k) => {
-      const button = element("button", {textContent: part.name || "one box"});
+      const button = element("button", {textContent: titleOf(part)});
       button.onclick = () => close(k);
       return element("li", {}, button);
     }),
-    element("li", {textContent: path.at(-1).name || "one box"}),
+    element("li", {textContent: titleOf(path.at(-1))}),
   );
 }
 function open(i) {

@@ -69,7 +69,8 @@ def lines(box: Box) -> list[tuple[str, str]]:
     if box.has_gradient:
         there = box.grad is not None
         shown.append(("grad", f"grad {number(box.grad)}") if there else ("none", NOT_YET))
-    return shown + [("note", short(note)) for note in box.notes]
+    notes = [*box.notes, box.line] if box.line else box.notes
+    return shown + [("note", short(note)) for note in notes]
 
 
 def sentence(box: Box) -> str:
@@ -80,4 +81,5 @@ def sentence(box: Box) -> str:
     parts += [f"data {exact(box.data)}"] if box.data is not None else []
     if box.has_gradient:
         parts.append(NOT_YET if box.grad is None else f"gradient {exact(box.grad)}")
+    parts += [f"made at {clean(box.line)}"] if box.line else []
     return ", ".join([*parts, *map(clean, box.notes)])

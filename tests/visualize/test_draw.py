@@ -8,12 +8,14 @@ from types import SimpleNamespace
 
 import pytest
 from hypothesis import given, strategies as st
+from visualize.browser import BROWSER, needs_browser
 
 import engine
-from engine.visualize import draw
+from engine.visualize import converting, draw
 from engine.visualize.boxes import boxes_of
 from engine.visualize.folding import folded
 from engine.visualize.layout import layout
+from engine.visualize.recording import Recorder
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -200,11 +202,40 @@ def test_a_chain_of_400_nodes_is_drawn_whole():
     assert len(texts(draw(v))) == 400
 
 
-def test_a_graph_too_large_to_draw_says_what_to_do():
-    v = engine.Value(1.0)
+def test_a_chain_of_100000_nodes_is_one_box_that_says_it_is_a_loop():
+    v = engine.Value(1.0, label="x")
     for _ in range(100_000):
         v = v.sin()
-    with pytest.raises(ValueError, match=r"at most 500 nodes; this graph has 100001, and 100001"):
+    shown = texts(draw(v))
+    assert len(shown) == 2
+    assert shown[1][0] == "100000 × sin"
+    assert shown[1][-1] == "a loop: of itself too"
+
+
+def test_a_loop_is_folded_by_its_lines_where_they_are_known():
+    def program():
+        v, total = engine.Value(1.0, label="x"), engine.Value(0.0)
+        for _ in range(300):
+            v = v.sin() * 1.01
+            total = total + v * v
+        return total
+
+    with Recorder():
+        y = program()
+    drawing = draw(y)
+    first = program.__code__.co_firstlineno
+    heads = {text[0]: text[-1] for text in texts(drawing)}
+    assert heads["600 × sin *"] == f"test_draw.py:{first + 3}"
+    assert heads["600 × * +"] == f"test_draw.py:{first + 4}"
+    assert "those of one line or operation are drawn as one" in str(drawing)
+
+
+def test_a_graph_too_large_to_draw_says_what_to_do():
+    v = engine.Value(1.0)
+    for i in range(600):
+        v = v.sin()
+        v.label = f"step {i}"
+    with pytest.raises(ValueError, match=r"at most 500 nodes; this graph has 601, and 601"):
         draw(v)
 
 
@@ -238,6 +269,21 @@ def test_what_is_no_graph_is_refused_by_its_type(wrong):
 def test_a_picture_is_not_saved_under_another_end(tmp_path):
     with pytest.raises(ValueError, match=r"ends in \.svg, .* or \.pdf; got .*graph\.gif"):
         draw(small()[1]).save(tmp_path / "graph.gif")
+
+
+@needs_browser
+@pytest.mark.parametrize(("kind", "begin"), [("png", b"\x89PNG"), ("pdf", b"%PDF")])
+def test_png_and_pdf_are_made_by_chromium_where_nothing_else_is(kind, begin, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "cairosvg", None)
+    monkeypatch.setattr(converting.shutil, "which", {"chromium": BROWSER}.get)
+    drawing = draw(small()[1])
+    made = drawing.save(tmp_path / f"graph.{kind}").read_bytes()
+    assert made.startswith(begin)
+    if kind == "png":
+        wide, high = (int.from_bytes(made[i : i + 4], "big") for i in (16, 20))
+        assert f'width="{wide // 2}" height="{high // 2}"' in str(drawing)
+    else:
+        assert len(re.findall(rb"/Type\s*/Page\b", made)) == 1
 
 
 @pytest.mark.skipif(os.name == "nt", reason="the stand-in for a converter is a shell script")
