@@ -10,9 +10,14 @@ import weakref
 from types import SimpleNamespace
 from typing import Any
 
+from engine.autograd import forward_ad
 from engine.autograd.introspection import AccumulateGrad
+from engine.autograd.saved_hooks import Refusal
+from engine.autograd.saved_names import SavedTensor
 from engine.function import Function
 from engine.grad_mode import is_grad_enabled as is_grad_enabled
+from engine.graph import current_walk
+from engine.nodes import Node, state
 
 
 class Undefined(Function):
@@ -68,6 +73,49 @@ class _WeakTensorRef:
         return self.reference() is None
 
 
+def _will_engine_execute_node(node: Any) -> bool:
+    """Whether the backward that runs will come to the node. RuntimeError outside of one, and for a
+    leaf of autograd.grad, whose gradient is handed out instead of added."""
+    walk = current_walk()
+    if not isinstance(node, Node):
+        raise RuntimeError(f"_will_engine_execute_node expects an grad_fn, but got {node!r}")
+    if walk is None:
+        raise RuntimeError("_will_engine_execute_node: to be called during the backward pass")
+    leaf = isinstance(node, AccumulateGrad)
+    target = node.variable if isinstance(node, AccumulateGrad) else node
+    if walk.wanted is None:
+        return any(x is target for x in walk.order)
+    asked = (id(target), 0) in walk.wanted
+    if leaf and asked and not walk.writes:
+        raise RuntimeError(
+            "_will_engine_execute_node: a leaf, and we are currently running autograd.grad()"
+        )
+    return asked if leaf else id(target) in walk.needed
+
+
+def _set_fwd_grad_enabled(mode: bool) -> None:
+    """Switch tangents on or off in this thread."""
+    forward_ad._set_fwd_grad_enabled(mode)
+
+
+def _saved_tensors_hooks_is_enabled() -> bool:
+    """Whether saved_tensors_hooks may be used here."""
+    return not any(isinstance(o, Refusal) for o in state.observers)
+
+
+def _unsafe_set_version_counter(tensors: Any, versions: Any) -> None:
+    """Set the numbers of changes of tensors; RuntimeError for one below 0."""
+    for t, version in zip(tensors, versions, strict=True):
+        if version < 0:
+            raise RuntimeError(f"Cannot set the version counter of a tensor to {version}")
+        t._shared_counter()[0] = version
+
+
 _functions = SimpleNamespace(
     AccumulateGrad=AccumulateGrad, DelayedError=DelayedError, UndefinedGrad=UndefinedGrad
+)
+_autograd = SimpleNamespace(
+    SavedTensor=SavedTensor,
+    _saved_tensors_hooks_is_enabled=_saved_tensors_hooks_is_enabled,
+    _unsafe_set_version_counter=_unsafe_set_version_counter,
 )

@@ -100,6 +100,7 @@ from engine.grad_mode import (
     enable_grad as enable_grad,
     inference_mode as inference_mode,
     is_grad_enabled as is_grad_enabled,
+    is_inference_mode_enabled as is_inference_mode_enabled,
     no_grad as no_grad,
     set_grad_enabled as set_grad_enabled,
 )
@@ -213,6 +214,7 @@ from engine.ops.logic import (
     lt as lt,
     ne as ne,
     not_equal as not_equal,
+    signbit as signbit,
 )
 from engine.ops.order import (
     amax as amax,
@@ -224,6 +226,7 @@ from engine.ops.order import (
     max as max,
     median as median,
     min as min,
+    nanmedian as nanmedian,
     sort as sort,
     topk as topk,
 )
@@ -250,6 +253,11 @@ from engine.ops.scalars import unstack as unstack
 from engine.ops.scans import (
     cumprod as cumprod,
     cumsum as cumsum,
+)
+from engine.ops.search import (
+    bucketize as bucketize,
+    isin as isin,
+    searchsorted as searchsorted,
 )
 from engine.ops.shape import (
     as_strided as as_strided,
@@ -324,7 +332,12 @@ from engine.saving import (
     load as load,
     save as save,
 )
+from engine.storage import empty_strided as empty_strided, strided as strided
 from engine.tensors import Size as Size, Tensor as Tensor
+from engine.warned import (
+    is_warn_always_enabled as is_warn_always_enabled,
+    set_warn_always as set_warn_always,
+)
 
 habits.value.connect(
     general=differentiation.general,

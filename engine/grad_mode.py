@@ -2,6 +2,7 @@
 
 import functools
 import inspect
+import threading
 import types
 import warnings
 from collections.abc import Callable, Generator
@@ -71,6 +72,37 @@ class inference_mode(GradMode):
         self = GradMode.__new__(cls)
         self.mode = not mode
         return self
+
+    def __enter__(self) -> None:
+        GradMode.__enter__(self)
+        self.before.append(is_inference_mode_enabled())
+        _inference.on = not self.mode
+
+    def __exit__(self, *error: object) -> None:
+        _inference.on = self.before.pop()
+        GradMode.__exit__(self)
+
+    def __call__(self, function: F) -> F:
+        """Decorates a function; the body of a generator or coroutine has its gradients off, too,
+        but does not say is_inference_mode_enabled()."""
+        decorated: Any = GradMode.__call__(self, function)
+        if inspect.isgeneratorfunction(function) or inspect.iscoroutinefunction(function):
+            return decorated
+
+        @functools.wraps(decorated, updated=())
+        def in_mode(*args: Any, **kwargs: Any) -> Any:
+            with type(self)(not self.mode):
+                return decorated(*args, **kwargs)
+
+        return in_mode  # type: ignore[return-value]
+
+
+_inference = threading.local()
+
+
+def is_inference_mode_enabled() -> bool:
+    """Whether the program is in an inference_mode block of this thread."""
+    return getattr(_inference, "on", False)
 
 
 class set_grad_enabled(GradMode):

@@ -12,9 +12,8 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from engine.habits import Value, value
+from engine.memory import owner, seen_in
 from engine.nodes import TensorBase
 from engine.tensors import Tensor, make
 
@@ -39,26 +38,12 @@ def reduced(t: Any, protocol: Any = None) -> tuple[Any, ...]:
     return rebuild, (kind, t._array, t.requires_grad, t.__dict__)
 
 
-def owner(array: Any) -> Any:
-    """The array whose memory this one views: itself, if it views none."""
-    while isinstance(array.base, np.ndarray):
-        array = array.base
-    return array
-
-
 def deepcopied_array(array: Any, memo: dict[int, Any]) -> Any:
     """A copy of the array; two that share memory share it in their copies too."""
     whole = owner(array)
     if whole is array or not (whole.flags.c_contiguous or whole.flags.f_contiguous):
         return copy.deepcopy(array, memo)
     return seen_in(copy.deepcopy(whole, memo), whole, array)
-
-
-def seen_in(other: Any, whole: Any, array: Any) -> Any:
-    """The part of `other` that `array` is of `whole`, an array without gaps of the same layout."""
-    start = array.__array_interface__["data"][0] - whole.__array_interface__["data"][0]
-    flat = other.ravel(order="K")
-    return np.ndarray(array.shape, array.dtype, flat, start, array.strides)
 
 
 def deepcopied(t: Any, memo: dict[int, Any]) -> Any:

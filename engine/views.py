@@ -9,7 +9,7 @@ next looked at; after one of a view, the base becomes the result of a `CopySlice
 from collections.abc import Callable
 from typing import Any
 
-from engine import nodes
+from engine import memory, nodes
 from engine.nodes import Node, edge_of
 
 state = nodes.state
@@ -22,7 +22,7 @@ MULTI = (
 )
 NO_GRAD = (
     "It cannot be known whether the change is meant to be recorded: do both, taking the view and "
-    "changing it, inside the no_grad block, or both outside."
+    "changing it, inside the no_grad block, or both inside the inference_mode, or both outside."
 )
 CUSTOM = (
     "This view was created inside a custom Function (or because an input was returned as-is), and "
@@ -138,11 +138,7 @@ def check(x: Any, name: str, recorded: bool) -> None:
     recorded: whether gradients are on and one of the operands requires one.
     """
     if not x._array.flags.writeable:
-        raise RuntimeError(
-            f"{name}: unsupported operation: more than one element of the written-to tensor refers "
-            "to a single memory location (it was expanded), or its memory is read-only. Please "
-            "clone() the tensor before performing the operation."
-        )
+        x._array = apart(x._array, name)
     if not recorded:
         return
     if x._base is not None and x._view.refusal:
@@ -154,6 +150,18 @@ def check(x: Any, name: str, recorded: bool) -> None:
             f"{name}: {what} Variable that requires grad is being used in an in-place operation; "
             "change it under engine.no_grad(), or clone() the leaf first"
         )
+
+
+def apart(array: Any, name: str) -> Any:
+    """The same memory for writing: of an expanded tensor one part may be changed, not the whole."""
+    ours = memory.writeable(array)
+    if ours is None or memory.overlaps(array):
+        raise RuntimeError(
+            f"{name}: unsupported operation: more than one element of the written-to tensor refers "
+            "to a single memory location (it was expanded), or its memory is read-only. Please "
+            "clone() the tensor before performing the operation."
+        )
+    return ours
 
 
 def rebase(x: Any, node: Node, i: int) -> Any:

@@ -20,8 +20,8 @@ FAST = ROOT.parent / "engine_fast"
 # and nothing here imports it.
 LINE = (
     "nocython interpreter elementary rules special modes value builds habits by_hand registry "
-    "kernels quiet nodes depth arguments checks function hooks graph differentiation dtypes views "
-    "tensors "
+    "kernels quiet nodes depth arguments checks function hooks graph differentiation dtypes memory "
+    "views tensors "
     "devices creation convert ops"
 )
 ORDER = LINE.split()

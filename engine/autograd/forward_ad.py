@@ -6,6 +6,7 @@ operation is one more derivative of its backward, which is linear in the gradien
 All tangents lie in the level and end with it. Nothing is kept or computed outside of one.
 """
 
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
@@ -15,7 +16,7 @@ from engine import habits, printing
 from engine.creation import zeros_like
 from engine.differentiation import grad
 from engine.function import Function, FunctionNode
-from engine.grad_mode import enable_grad
+from engine.grad_mode import enable_grad, is_inference_mode_enabled
 from engine.graph import Walk
 from engine.habits import Value
 from engine.nodes import (
@@ -40,7 +41,8 @@ NO_JVP = (
 )
 NOT_IN_PLACE = (
     "{0}: An inplace custom Function is not modifying the forward mode gradients inplace: forward "
-    "changes an input in place, so jvp must change its tangent in place as well and return it"
+    "changes an input in place, so the jvp function must modify the corresponding gradient inplace "
+    "and return it"
 )
 NO_OUT = (
     "Trying to use forward AD with an operation that does not support it because it is an out= "
@@ -48,7 +50,11 @@ NO_OUT = (
 )
 NO_VIEW = (
     "{0}: A custom Function's forward is returning a view (or an input as-is) but the jvp is not "
-    "returning a view: return a view of the tangent in the same way"
+    "returning a view{1}: return a view of the tangent in the same way, t.view_as(t) of a whole one"
+)
+NO_TANGENT = (
+    "{0}.jvp: output {1} has no derivative (it was marked non-differentiable, or holds whole "
+    "numbers), so it has no tangent. You should return None at that position instead"
 )
 
 
@@ -107,6 +113,8 @@ class Level:
         return DualWalk(self, *args)
 
     def __call__(self, out: Any, op: Any, operands: Any) -> None:
+        if not _is_fwd_grad_enabled():
+            return
         tangents = [self.tangent(x) for x in operands]
         results = out if isinstance(out, tuple) else (out,)
         if op == "detach_":
@@ -311,6 +319,7 @@ def of_jvp(
     """The tangents that a Function's own jvp gives."""
     if node.materialize_grads:
         tangents = [zeros_for(x) if t is None else t for x, t in zip(args, tangents, strict=True)]
+    versions = [t._version if isinstance(t, Tensor) else None for t in tangents]
     before, node._saved = node._saved, tuple(map(ForForward, getattr(node, "_for_forward", ())))
     try:
         found = node._function.jvp(node, *tangents)
@@ -322,14 +331,44 @@ def of_jvp(
             f"{node._function_name}.jvp returned {len(found)} tangents for {len(results)} outputs; "
             "it needs to return one for each, None for what has none"
         )
-    for x, t in zip(results, found, strict=True):
+    for k, (x, t) in enumerate(zip(results, found, strict=True)):
+        if t is not None and has_none(node, x):
+            raise RuntimeError(NO_TANGENT.format(node._function_name, k))
         i = position(x, tuple(args))
-        if i is not None and t is not tangents[i]:
+        if i is None:
+            check_view(node, x, t, args, tangents)
+        elif t is not tangents[i] or (t is not None and getattr(t, "_version", 0) == versions[i]):
             raise RuntimeError(NOT_IN_PLACE.format(node._function_name))
-        if i is None and isinstance(t, Tensor) and x._base is not None and t._base is None:
-            raise RuntimeError(NO_VIEW.format(node._function_name))
-    constant = [position(x, node._constant) is not None for x in results]
-    return [None if c else t for c, t in zip(constant, found, strict=True)]
+    return found
+
+
+def has_none(node: Any, x: Any) -> bool:
+    """Whether an output has no tangent: what is marked, whole numbers, what is no tensor."""
+    marked = position(x, node._constant) is not None
+    return marked or not isinstance(x, DIFFERENTIABLE) or not is_floating(x)
+
+
+def check_view(node: Any, x: Any, t: Any, args: Sequence[Any], tangents: list[Any]) -> None:
+    """Refuse a tangent that is no view, of an output that is one of an argument."""
+    i = next((i for i, a in enumerate(args) if shares(x, a)), None)
+    if i is None or not isinstance(t, Tensor):
+        return
+    base = root(tangents[i])
+    if t._base is None or t._base is not base:
+        of = " of the given tangent" if base is tangents[i] else " of the same base"
+        raise RuntimeError(NO_VIEW.format(node._function_name, of if t._base is not None else ""))
+
+
+def shares(x: Any, a: Any) -> bool:
+    """Whether an output is a view of an argument, or the argument itself."""
+    if not isinstance(x, Tensor) or not isinstance(a, Tensor):
+        return False
+    return x._array is a._array or (x._base is not None and x._base is root(a))
+
+
+def root(x: Any) -> Any:
+    """What x is a view of, in the end; x itself if of nothing."""
+    return x if getattr(x, "_base", None) is None else x._base
 
 
 def zeros_for(x: Any) -> Any:
@@ -359,6 +398,27 @@ def detached(x: Any) -> Any:
     if not isinstance(x, DIFFERENTIABLE):
         return x
     return with_tangents(x.detach(), x)
+
+
+_switch = threading.local()
+
+
+def _is_fwd_grad_enabled() -> bool:
+    """Whether what is computed of tensors with tangents in this thread gets tangents."""
+    return getattr(_switch, "on", True)
+
+
+class _set_fwd_grad_enabled:
+    """Tangents on or off, at once, and until the end of a `with` block if it is one."""
+
+    def __init__(self, mode: bool):
+        self.before, _switch.on = _is_fwd_grad_enabled(), mode
+
+    def __enter__(self) -> None:
+        """It is switched already."""
+
+    def __exit__(self, *error: object) -> None:
+        _switch.on = self.before
 
 
 def levels() -> list[Level]:
@@ -422,11 +482,14 @@ def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Unpacke
 
 def check_dual(tensor: Any, tangent: Any, level: Level) -> None:
     """Refuse a tangent that does not fit."""
-    for name, x in (("tensor", tensor), ("tangent", tangent)):
+    for argument, name, x in (("tensor", "primal", tensor), ("tangent", "tangent", tangent)):
         if not isinstance(x, DIFFERENTIABLE):
-            raise TypeError(f"make_dual: {name} needs to be a Tensor; got {type(x).__name__}")
+            raise TypeError(f"make_dual: {argument} needs to be a Tensor; got {type(x).__name__}")
         if not is_floating(x):
-            raise ValueError(f"Expected {name} to be floating point, but got: {x.dtype}")
+            raise ValueError(
+                f"Expected {name} to be floating point or complex, but got: {x.dtype}; make it "
+                "floating, x.to(engine.float64)"
+            )
     if level.tangent(tangent) is not None:
         raise RuntimeError(
             "make_dual: the tangent itself has a forward gradient at the same level, which would "
@@ -442,7 +505,9 @@ def check_dual(tensor: Any, tangent: Any, level: Level) -> None:
 
 def same(x: Any) -> Any:
     """Another object of the same numbers in the same graph."""
-    return x * 1.0 if isinstance(x, Value) else x.view_as(x)
+    if isinstance(x, Value):
+        return x * 1.0
+    return x.detach() if is_inference_mode_enabled() else x.view_as(x)
 
 
 def unpack_dual(tensor: Any, *, level: int | None = None) -> UnpackedDualTensor:

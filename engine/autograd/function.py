@@ -1,5 +1,7 @@
 """torch.autograd.function: Function and what stands around it."""
 
+from typing import Any
+
 from engine.function import (
     Function as Function,
     FunctionNode,
@@ -7,7 +9,18 @@ from engine.function import (
 )
 
 # The ctx of a Function, which is its node.
-FunctionCtx = FunctionNode
+FunctionCtx = BackwardCFunction = FunctionNode
+
+
+def vmap(info: Any, in_dims: Any, *args: Any) -> Any:
+    """What a Function for PyTorch does with a batch of arguments; nothing here calls it."""
+    raise NotImplementedError(
+        "vmap: engine has no vmap: batches of gradients (is_grads_batched, vectorize) are loops"
+    )
+
+
+Function.vmap = staticmethod(vmap)  # type: ignore[attr-defined]
+Function.generate_vmap_rule = False  # type: ignore[attr-defined]
 
 
 class InplaceFunction(Function):

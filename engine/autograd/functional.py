@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from engine.autograd.columns import jacobians_by
-from engine.creation import ones_like, zeros_like
+from engine.creation import eye, ones_like, zeros_like
 from engine.differentiation import grad
 from engine.grad_mode import enable_grad, set_grad_enabled
 from engine.habits import Value
@@ -42,6 +42,11 @@ def as_found(x: Any, what: str, where: str) -> Found:
 
 def shape_of(x: Any) -> tuple[int, ...]:
     return () if isinstance(x, Value) else x.shape
+
+
+def size_of(x: Any) -> int:
+    """How many numbers a Value or Tensor holds."""
+    return 1 if isinstance(x, Value) else x.numel()
 
 
 def filled(x: Any, number: float, requires_grad: bool = False) -> Any:
@@ -104,7 +109,7 @@ class Problem:
     def vector(self, v: Any, like: Found, absent: str) -> Found:
         """The vector v, checked against what it must be like; 1 for a single number."""
         if v is None:
-            if len(like) != 1 or shape_of(like[0]) not in ((), (1,)):
+            if len(like) != 1 or size_of(like[0]) != 1:
                 raise RuntimeError(f"The vector v can only be None if {absent}.")
             return (filled(like[0], 1.0),)
         v = as_found(v, "v", self.where)
@@ -113,9 +118,8 @@ class Problem:
             raise RuntimeError(f"The given v should contain {needed}.")
         for x, y in zip(v, like, strict=True):
             if shape_of(x) != shape_of(y):
-                raise RuntimeError(
-                    f"v has invalid size: should be {shape_of(y)} but got {shape_of(x)}."
-                )
+                needed, got = (f"torch.Size({list(shape_of(z))})" for z in (y, x))
+                raise RuntimeError(f"v has invalid size: should be {needed} but got {got}.")
         return v
 
     def complete(self, found: Found, like: Found, second: bool = False) -> Found:
@@ -146,7 +150,7 @@ class Problem:
         """Refuse all but one output of one element."""
         if len(self.outputs) != 1 or isinstance(self.returned, tuple):
             raise RuntimeError(f"The function given to {self.where} should return a single Tensor")
-        if shape_of(self.outputs[0]) not in ((), (1,)):
+        if size_of(self.outputs[0]) != 1:
             raise RuntimeError(
                 f"The Tensor returned by the function given to {self.where} should contain a "
                 "single element"
@@ -358,3 +362,10 @@ def hvp(
     with set_grad_enabled(create_graph or state.grad_enabled):
         found = p.complete(derivatives(second, weights, v, create_graph), p.inputs, True)
     return result(p.outputs, p.returned, create_graph), result(found, inputs, create_graph)
+
+
+def _construct_standard_basis_for(tensors: Found, tensor_numels: Sequence[int]) -> Found:
+    """The rows of the identity of all numbers of the tensors, cut into one matrix for each: entry
+    i of the matrices is the unit vector in direction i. A name of PyTorch's own."""
+    rows = eye(sum(tensor_numels)).split(list(tensor_numels), 1)
+    return tuple(part.to(t.dtype) for part, t in zip(rows, tensors, strict=True))

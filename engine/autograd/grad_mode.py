@@ -1,5 +1,8 @@
 """torch.autograd.grad_mode: switching gradients on and off."""
 
+from typing import Any
+
+from engine.differentiation import as_tuple
 from engine.grad_mode import (
     enable_grad as enable_grad,
     inference_mode as inference_mode,
@@ -20,3 +23,19 @@ class set_multithreading_enabled:
 
     def __exit__(self, *error: object) -> None:
         pass
+
+
+class _unsafe_preserve_version_counter:
+    """A `with` block after which tensors are at the versions they had before it, whatever was
+    changed in place in it; backward then does not notice the change."""
+
+    def __init__(self, tensors: Any):
+        self.tensors = as_tuple(tensors)
+        self.before = [t._version for t in self.tensors]
+
+    def __enter__(self) -> None:
+        """The versions were noted already."""
+
+    def __exit__(self, *error: object) -> None:
+        for t, version in zip(self.tensors, self.before, strict=True):
+            t._shared_counter()[0] = version

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from engine.autograd.causes import Mismatch, described
-from engine.autograd.jacobians import Point, numbers, of_floats, shape_of, size_of, writeable
+from engine.autograd.jacobians import Point, numbers, of_floats, shape_of, size_of
 from engine.differentiation import as_tuple, grad
 from engine.function import FunctionNode
 from engine.habits import Value
+from engine.memory import overlaps, writeable
 from engine.nodes import DIFFERENTIABLE, modes, needs_grad, zero
 from engine.quiet import quiet
 from engine.tensors import Operation, make
@@ -251,16 +252,10 @@ def check_overlap(j: int, array: Any) -> None:
     )
     if 0 in strides and array.size:
         raise RuntimeError(f"The {j}th input has a dimension with stride 0. {cure}")
-    places = sum((np.arange(n) * s)[(...,) + (None,) * k] for k, (n, s) in enumerate(layout(array)))
-    if np.unique(places).size < array.size:
+    if overlaps(array):
         raise RuntimeError(f"The {j}th input has elements that overlap in memory. {cure}")
     if writeable(array) is None:
         raise RuntimeError(f"The {j}th input is read-only, and cannot be perturbed: clone() it")
-
-
-def layout(array: Any) -> list[tuple[int, int]]:
-    """(size, stride) of each dimension, the last first."""
-    return list(zip(array.shape, array.strides, strict=True))[::-1]
 
 
 def check_undefined(outputs: Sequence[Any]) -> None:
@@ -284,6 +279,7 @@ def hooked(output: Any) -> None:
         try:
             hook(None)
         except Exception as error:
+            warn_of_undefined()
             raise GradcheckError(
                 "Expected backward function to handle undefined output grads: a hook got None for "
                 f"a gradient and raised {type(error).__name__}: {error}. Test for None"
@@ -301,6 +297,7 @@ def undefined(node: Any, grads: list[Any]) -> None:
     try:
         found = node._differentiate(grads)
     except Exception as error:
+        warn_of_undefined()
         raise GradcheckError(
             f"Expected backward function to handle undefined output grads: {node.name()} got None "
             f"for an output without a gradient and raised {type(error).__name__}: {error}. Test "
@@ -314,6 +311,16 @@ def undefined(node: Any, grads: list[Any]) -> None:
                 "Expected all input grads to be undefined or zero when all output grads are "
                 f"undefined or zero; {node.name()} returned a gradient for {node._argument(i)}"
             )
+
+
+def warn_of_undefined() -> None:
+    """Say how a program that cannot handle missing gradients yet is checked all the same."""
+    warnings.warn(
+        "Backwards compatibility: New undefined gradient support checking feature is on by "
+        "default; check_undefined_grad=False leaves it out",
+        UserWarning,
+        stacklevel=4,
+    )
 
 
 def gradgradcheck(

@@ -6,6 +6,7 @@ from typing import Any
 
 from engine.autograd.introspection import node_of
 from engine.autograd.saved_hooks import (
+    allow_mutation_on_saved_tensors as allow_mutation_on_saved_tensors,
     disable_saved_tensors_hooks as disable_saved_tensors_hooks,
     save_on_cpu as save_on_cpu,
     saved_tensors_hooks as saved_tensors_hooks,

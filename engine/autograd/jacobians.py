@@ -12,9 +12,9 @@ import numpy as np
 from engine.autograd.forward_ad import make_dual, nested_level
 from engine.differentiation import as_tuple, grad
 from engine.habits import Value
+from engine.memory import writeable
 from engine.nodes import DIFFERENTIABLE, is_floating
 from engine.quiet import quiet
-from engine.saving import owner, seen_in
 from engine.tensors import make
 
 Outputs = tuple[Any, ...]
@@ -64,14 +64,6 @@ def moved(x: Any, step: Any) -> Callable[[], None]:
     array, old = writeable(x._array), x._array.copy()
     np.copyto(array, old + step.reshape(old.shape), casting="same_kind")
     return lambda: np.copyto(array, old)
-
-
-def writeable(array: Any) -> Any:
-    """The same memory for writing; NumPy makes what expand gives read-only. None if all is."""
-    whole = owner(array)
-    if array.flags.writeable or not whole.flags.writeable:
-        return array if array.flags.writeable else None
-    return seen_in(whole, whole, array)
 
 
 class Point:
@@ -132,11 +124,15 @@ class Point:
         return [a.reshape(len(columns), n).T for a, n in zip(by_input, sizes, strict=True)]
 
     def pushed_forward(self, j: int, direction: Any) -> list[Any]:
-        """The tangent of each output, flat, for this tangent of input j."""
-        x = self.inputs[j]
+        """The tangent of each output, flat, for this tangent of input j and zeros for the others
+        that are wanted."""
         with nested_level() as level:
-            dual = make_dual(x, gradient_like(x, direction))
-            outputs = of_floats(self.func(*self.inputs[:j], dual, *self.inputs[j + 1 :]))
+            inputs = list(self.inputs)
+            for k in self.wanted:
+                x = inputs[k]
+                t = direction if k == j else np.zeros(size_of(x))
+                inputs[k] = make_dual(x, gradient_like(x, t))
+            outputs = of_floats(self.func(*inputs))
             tangents = [level.tangent(o) for o in outputs]
         return [
             np.zeros(size_of(o)) if t is None else numbers(t)

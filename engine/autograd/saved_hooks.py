@@ -128,9 +128,9 @@ class saved_tensors_hooks(Observed):
         self.observer = Packer(pack_hook, unpack_hook)
 
     def __enter__(self) -> None:
-        for o in state.observers:
-            if isinstance(o, Refusal):
-                raise RuntimeError(o.message)
+        refusals = [o for o in state.observers if isinstance(o, Refusal)]
+        if refusals:
+            raise RuntimeError(refusals[-1].message)
         super().__enter__()
 
 
@@ -139,6 +139,31 @@ class save_on_cpu(saved_tensors_hooks):
 
     def __init__(self, pin_memory: bool = False, device_type: str = "cuda"):
         super().__init__(lambda x: x, lambda x: x)
+
+
+class allow_mutation_on_saved_tensors(saved_tensors_hooks):
+    """A `with` block in which tensors that backward needs may be changed in place: each is copied
+    when it is saved, so that backward sees the numbers of then, at the price of the memory.
+
+    The backward belongs into the block: AssertionError outside of it. RuntimeError when nested.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(lambda x: x.detach().clone(), self.in_here)
+
+    def in_here(self, x: Any) -> Any:
+        """The copy, if this block is still open."""
+        assert self.observer in packers(), (
+            "Trying to backward outside of the 'allow_mutation_on_saved_tensors' context in which "
+            "the graph was originally recorded; call backward inside the block"
+        )
+        return x
+
+    def __enter__(self) -> Any:
+        if any(isinstance(getattr(o.unpack, "__self__", None), type(self)) for o in packers()):
+            raise RuntimeError("allow_mutation_on_saved_tensors contexts cannot be nested")
+        super().__enter__()
+        return self
 
 
 class Refusal:
@@ -156,3 +181,8 @@ class disable_saved_tensors_hooks(Observed):
 
     def __init__(self, error_message: str):
         self.observer = Refusal(error_message)
+
+    def __enter__(self) -> None:
+        if packers():
+            raise RuntimeError(self.observer.message)
+        super().__enter__()

@@ -126,7 +126,7 @@ class _Watch:
         self.module = module
         self.blank_inputs = [None] * len(args)
         self.inputs_tracked = any(_tracked(arg) for arg in args)
-        self.grad_output: tuple[Any, ...] = ()
+        self.grad_output: tuple[Any, ...] | None = None
 
     def inputs(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
         return _through(self._inputs_reached, args, zeros=True)
@@ -144,8 +144,11 @@ class _Watch:
         return grads
 
     def _inputs_reached(self, grads: tuple[Any, ...]) -> tuple[Any, ...]:
+        if self.grad_output is None:  # a second derivative: it did not come through the outputs
+            return grads
         for hook in list(self.module._hooks.get("backward", {}).values()):
             grads = self._replaced(grads, hook.call(self.module, grads, self.grad_output))
+        self.grad_output = None
         return grads
 
     def _without_inputs(self) -> None:

@@ -14,6 +14,7 @@ from engine.ops import (
     reduce as reduce,
     scalars as scalars,
     scans as scans,
+    search as search,
     shape as shape,
     stepwise as stepwise,
     turning as turning,

@@ -30,6 +30,21 @@ gt, ge = comparison("gt", "is above"), comparison("ge", "is not below")
 less, less_equal, greater, greater_equal, not_equal = lt, le, gt, ge, ne
 
 
+def in_place(compare: Callable[[Any, Any], Tensor]) -> None:
+    """Give Tensor the form in place of a comparison."""
+
+    def compare_(input: Tensor, other: Number) -> Tensor:
+        return input.copy_(compare(input, other))
+
+    compare_.__name__ = f"{compare.__name__}_"
+    compare_.__doc__ = f"{compare.__doc__} Set in place, as 1 and 0; no gradient passes."
+    method(compare_)
+
+
+for _compare in (eq, ne, lt, le, gt, ge):
+    in_place(_compare)
+
+
 @method
 def isnan(input: Tensor) -> Tensor:
     """Whether each element is nan."""
@@ -46,6 +61,13 @@ def isinf(input: Tensor) -> Tensor:
 def isfinite(input: Tensor) -> Tensor:
     """Whether each element is neither inf nor nan."""
     return make(np.asarray(np.isfinite(input._array)))
+
+
+@method
+def signbit(input: Tensor) -> Tensor:
+    """Whether each element has a minus sign, -0.0 too."""
+    kind = input._array.dtype.kind
+    return make(np.asarray(np.signbit(input._array) if kind == "f" else input._array < 0))
 
 
 @method

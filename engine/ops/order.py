@@ -259,6 +259,36 @@ def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
     return along("median", MedianAlong, middle, input, dim, keepdim)
 
 
+class Nanmedian(Extreme):
+    """The median of all elements that are not nan."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        flat = x._array.reshape(x._array.size)
+        y = flat[middle_number(flat, 0)[0]] if flat.size else np.nan
+        return found(ctx, x, y, tuple(range(x.ndim)), True)
+
+
+def middle_number(x: Any, dim: int, keepdims: bool = True) -> Any:
+    """Where the lower median of what is not nan stands along dim; a nan where there is nothing."""
+    n = x.shape[dim] - (x != x).sum(dim, keepdims=True)
+    return np.take_along_axis(sorting(x, dim), np.maximum(n - 1, 0) // 2, dim)
+
+
+@method
+@numpy_names
+def nanmedian(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
+    """The median of all elements that are not nan; with dim, (values, indices) along it.
+
+    Of an even number it is the lower of the two in the middle; nan where all are. The gradient of
+    the median of all is shared evenly by equal ones; along a dimension it goes to one. Raises
+    IndexError for an empty dimension.
+    """
+    if dim is None:
+        return Nanmedian.apply(input)
+    return along("nanmedian", MedianAlong, middle_number, input, dim, keepdim)
+
+
 # sorting
 
 

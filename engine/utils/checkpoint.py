@@ -16,6 +16,7 @@ from engine.graph import current_walk
 from engine.tensors import Tensor
 
 early_stop = True
+debug_enabled: bool | None = None  # for all checkpoints; None: as each was told
 
 
 class CheckpointError(RuntimeError):
@@ -36,8 +37,9 @@ class Frame:
     def __init__(self, call: Callable[[], Any], context: Callable[[], Any], keep_rng: bool):
         self.call, self.context = call, context
         self.rng = random.get_rng_state() if keep_rng else None
+        self.checked, self.debug = True, False
         self.kinds: list[tuple[Any, Any]] = []
-        self.found: WeakKeyDictionary[Any, list[Tensor]] = WeakKeyDictionary()
+        self.found: WeakKeyDictionary[Any, list[Any]] = WeakKeyDictionary()
 
     def pack(self, x: Tensor) -> int:
         """The place of x in the order of what is saved."""
@@ -45,15 +47,21 @@ class Frame:
         return len(self.kinds) - 1
 
     def unpack(self, place: int) -> Tensor:
-        """What stands in the place, computed again once in each walk."""
+        """What stands in the place, computed again once in each walk, and handed out once."""
         walk = current_walk() or Alone()
         if walk not in self.found:
             self.found[walk] = self.again()
-        return self.found[walk][place]
+        x, self.found[walk][place] = self.found[walk][place], None
+        if x is None:
+            raise CheckpointError(
+                "checkpoint: Unpack is being triggered for a tensor that was already unpacked once "
+                "in this backward; read ctx.saved_tensors once, into names"
+            )
+        return x
 
-    def again(self) -> list[Tensor]:
+    def again(self) -> list[Any]:
         """Run the function once more, and keep what its nodes save."""
-        kept: list[Tensor] = []
+        kept: list[Any] = []
         needed = len(self.kinds) if early_stop else -1
 
         def keep(x: Tensor) -> Tensor:
@@ -82,19 +90,32 @@ class Frame:
 
     def check(self, kept: list[Tensor]) -> None:
         """Refuse a second run that saved something else."""
-        if len(kept) != len(self.kinds):
-            raise CheckpointError(
-                "checkpoint: A different number of tensors was saved during the original forward "
-                f"and recomputation: {len(self.kinds)} and {len(kept)}; the function must do the "
-                "same each time"
+        kinds = [(x.shape, x.dtype) for x in kept]
+        if len(kinds) != len(self.kinds):
+            more = len(kinds) > len(self.kinds)
+            self.refuse(
+                "A different number of tensors was saved during the original forward and "
+                f"recomputation: {len(self.kinds)} and {len(kinds)}"
+                f"{', trying to save more tensors during recomputation' if more else ''}",
+                kinds,
             )
-        for i, (x, kind) in enumerate(zip(kept, self.kinds, strict=True)):
-            if (x.shape, x.dtype) != kind:
-                raise CheckpointError(
-                    "checkpoint: Recomputed values for the following tensors have different "
-                    f"metadata than during the forward pass: tensor {i} was {kind}, is "
-                    f"{(x.shape, x.dtype)} now"
+        for i, (now, before) in enumerate(zip(kinds, self.kinds, strict=True)):
+            if now != before and self.checked:
+                self.refuse(
+                    "Recomputed values for the following tensors have different metadata than "
+                    f"during the forward pass: tensor {i} was {before}, is {now} now",
+                    kinds,
                 )
+
+    def refuse(self, what: str, kinds: list[tuple[Any, Any]]) -> None:
+        """Raise the error for a second run that saved tensors of other kinds."""
+        text = f"checkpoint: {what}; the function must do the same each time"
+        if debug_enabled if debug_enabled is not None else self.debug:
+            text += (
+                ". You are seeing this error because you passed `debug=True` to checkpoint: the "
+                f"first run saved {self.kinds}, the second {kinds}"
+            )
+        raise CheckpointError(text)
 
 
 def checkpoint(
@@ -103,14 +124,18 @@ def checkpoint(
     use_reentrant: bool | None = None,
     context_fn: Callable[[], tuple[Any, Any]] | None = None,
     preserve_rng_state: bool = True,
+    determinism_check: str = "default",
+    debug: bool = False,
     **kwargs: Any,
 ) -> Any:
     """function(*args, **kwargs), whose intermediate results are computed again for backward.
 
     The function must do the same both times; random numbers are repeated unless
     preserve_rng_state is off. context_fn: returns two contexts, for the first run and for later
-    ones. Raises ValueError for use_reentrant=True: this is the other kind, with the same
-    gradients. Raises CheckpointError in backward when the second run saves something else.
+    ones. determinism_check="none": the second run may save other shapes and dtypes. debug: the
+    error then tells what both runs saved. Raises ValueError for use_reentrant=True: this is the
+    other kind, with the same gradients. Raises CheckpointError in backward when the second run
+    saves something else, or when a saved tensor is read twice in it.
     """
     if use_reentrant:
         raise ValueError(
@@ -119,6 +144,7 @@ def checkpoint(
         )
     first, later = (nullcontext(), nullcontext()) if context_fn is None else context_fn()
     frame = Frame(lambda: function(*args, **kwargs), lambda: later, preserve_rng_state)
+    frame.checked, frame.debug = determinism_check != "none", debug
     with saved_tensors_hooks(frame.pack, frame.unpack), first:
         return function(*args, **kwargs)
 
@@ -160,3 +186,18 @@ class set_checkpoint_early_stop:
     def __exit__(self, *error: object) -> None:
         global early_stop
         early_stop = self.before
+
+
+class set_checkpoint_debug_enabled:
+    """A `with` block in which all checkpoints' errors tell what both runs saved, or none do."""
+
+    def __init__(self, enabled: bool | None):
+        self.enabled = enabled
+
+    def __enter__(self) -> None:
+        global debug_enabled
+        self.before, debug_enabled = debug_enabled, self.enabled
+
+    def __exit__(self, *error: object) -> None:
+        global debug_enabled
+        debug_enabled = self.before

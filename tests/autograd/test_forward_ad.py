@@ -194,7 +194,7 @@ def test_a_level_is_one_and_ends():
     [
         (1.0, engine.ones(1), TypeError, r"tensor needs to be a Tensor; got float"),
         (engine.ones(1), 1.0, TypeError, r"tangent needs to be a Tensor; got float"),
-        (engine.tensor([1]), engine.ones(1), ValueError, r"Expected tensor to be floating point"),
+        (engine.tensor([1]), engine.ones(1), ValueError, r"Expected primal to be floating point"),
         (engine.ones(1), engine.tensor([1]), ValueError, r"Expected tangent to be floating point"),
         (engine.ones(1), engine.ones(2), RuntimeError, r"a different size than"),
         (engine.ones(1), engine.ones(1).double(), RuntimeError, r"a different size than"),
@@ -338,7 +338,7 @@ def test_what_jvp_returns_is_counted_and_checked():
             with_jvp(lambda ctx, t: (t, t))(dual)
         changed = with_jvp(lambda ctx, t: t.mul_(2), dirty=True)(dual.clone())
         assert unpack_dual(changed).tangent.tolist() == [2.0, 2.0]
-        with pytest.raises(RuntimeError, match=r"jvp must change its tangent in place"):
+        with pytest.raises(RuntimeError, match=r"modify the corresponding gradient inplace"):
             with_jvp(lambda ctx, t: t * 2, dirty=True)(dual.clone())
 
 
@@ -387,12 +387,20 @@ def test_non_differentiable_outputs_have_no_tangent():
 
         @staticmethod
         def jvp(ctx, t):
+            return t * 2, None
+
+    class Wrong(Both):
+        @staticmethod
+        def jvp(ctx, t):
             return t * 2, t
 
     with dual_level():
-        y, constant = Both.apply(make_dual(engine.ones(1), engine.ones(1)))
+        dual = make_dual(engine.ones(1), engine.ones(1))
+        y, constant = Both.apply(dual)
         assert unpack_dual(y).tangent.tolist() == [2.0]
         assert unpack_dual(constant).tangent is None
+        with pytest.raises(RuntimeError, match=r"Wrong.jvp: output 1 .*return None at that pos"):
+            Wrong.apply(dual)
 
 
 def test_levels_of_transformations_nest_without_confusion():

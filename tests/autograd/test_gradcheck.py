@@ -307,10 +307,13 @@ def test_outputs_without_a_gradient_must_be_handled(rng):
         def backward(cls, ctx, g, h):
             return (g if g is not None else h / 2 * 3) * 2
 
-    with pytest.raises(GradcheckError, match=r"handle undefined output grads: CarelessBackward"):
+    text = r"handle undefined output grads: CarelessBackward"
+    hint = r"New undefined gradient support .*check_undefined_grad=False leaves it out"
+    with pytest.warns(UserWarning, match=hint), pytest.raises(GradcheckError, match=text):
         gradcheck(Careless.apply, leaf(rng, 2))
+    with pytest.warns(UserWarning, match=hint):
+        assert not gradcheck(Careless.apply, leaf(rng, 2), raise_exception=False)
     assert gradcheck(Careless.apply, leaf(rng, 2), check_undefined_grad=False)
-    assert not gradcheck(Careless.apply, leaf(rng, 2), raise_exception=False)
 
 
 def test_a_gradient_made_of_no_gradient_is_found():

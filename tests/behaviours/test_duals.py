@@ -353,3 +353,152 @@ def test_forward_over_reverse_gives_second_derivatives():
         dual = fw.make_dual(x, torch.ones(2, dtype=torch.float64))
         (g,) = torch.autograd.grad((dual**3).sum(), x, create_graph=True)
         assert torch.allclose(fw.unpack_dual(g).tangent, 6 * x)
+
+
+class Part(torch.autograd.Function):
+    """The first two rows, as a view; `tangent` says what jvp returns."""
+
+    tangent = staticmethod(lambda t: t.narrow(0, 0, 2))
+
+    @staticmethod
+    def forward(ctx, x):
+        return x.narrow(0, 0, 2)
+
+    @staticmethod
+    def backward(ctx, g):
+        out = g.new_zeros(4, 3)
+        out.narrow(0, 0, 2).copy_(g)
+        return out
+
+    @classmethod
+    def jvp(cls, ctx, t):
+        return cls.tangent(t)
+
+
+@pytest.mark.parametrize(
+    ("tangent", "through", "text"),
+    [
+        (lambda t: t.narrow(0, 0, 2).clone(), False, "jvp is not returning a view"),
+        (lambda t: t.narrow(0, 0, 2).clone()[:], False, "not returning a view of the given"),
+        (lambda t: t.narrow(0, 0, 2).clone()[:], True, "not returning a view of the same base"),
+    ],
+    ids=["no view", "of another tensor", "of another base"],
+)
+def test_the_jvp_of_a_view_returns_a_view_of_the_tangent_itself(tangent, through, text):
+    class Wrong(Part):
+        pass
+
+    Wrong.tangent = staticmethod(tangent)
+    x = torch.rand(4, 3, dtype=torch.double, requires_grad=True)
+    assert gradcheck(Part.apply, x, check_forward_ad=True)
+    with pytest.raises(RuntimeError, match=text):
+        gradcheck(lambda x: Wrong.apply(x[:] if through else x), x, check_forward_ad=True)
+
+
+def identity(tangent):
+    """A Function that returns its input as it is, with this jvp."""
+
+    class Same(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x
+
+        @staticmethod
+        def backward(ctx, g):
+            return g
+
+        @staticmethod
+        def jvp(ctx, t):
+            return tangent(t)
+
+    return Same.apply
+
+
+@pytest.mark.parametrize("recorded", [False, True])
+def test_the_jvp_of_an_input_returned_as_it_is_returns_a_view(recorded):
+    x, t = torch.rand(2, requires_grad=recorded), torch.rand(2)
+    with fw.dual_level():
+        dual = fw.make_dual(x, t)
+        y = identity(lambda t: t.view_as(t))(dual)
+        assert fw.unpack_dual(y).tangent._base is t
+        for wrong in (lambda t: t, lambda t: t * 2):
+            with pytest.raises(RuntimeError, match=r"a view \(or an input as-is\)"):
+                identity(wrong)(dual)
+
+
+def test_the_jvp_of_a_change_in_place_must_change_the_tangent():
+    class Double(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.mark_dirty(x)
+            return x.mul_(2)
+
+        @staticmethod
+        def jvp(ctx, t):
+            return t
+
+    with fw.dual_level():
+        dual = fw.make_dual(torch.ones(2), torch.ones(2))
+        with pytest.raises(RuntimeError, match="must modify the corresponding gradient inplace"):
+            Double.apply(dual)
+
+
+def test_a_tangent_for_an_output_without_derivative_is_refused():
+    class Mixed(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, n):
+            return x.clone(), n.clone(), "text"
+
+        @staticmethod
+        def jvp(ctx, t, _):
+            return t, Mixed.second, None
+
+    with fw.dual_level():
+        dual, n = fw.make_dual(torch.ones(2), torch.ones(2)), torch.tensor(3)
+        Mixed.second = None
+        x, whole, text = Mixed.apply(dual, n)
+        assert fw.unpack_dual(whole).tangent is None
+        assert (fw.unpack_dual(x).tangent.tolist(), text) == ([1.0, 1.0], "text")
+        Mixed.second = torch.ones(())
+        with pytest.raises(RuntimeError, match=r"output 1 has no derivative .*return None at that"):
+            Mixed.apply(dual, n)
+
+
+def test_comparisons_in_place_give_a_tangent_of_zero():
+    with fw.dual_level():
+        x = fw.make_dual(torch.ones(2), torch.ones(2))
+        x.eq_(torch.tensor([1.0, 2.0]))
+        assert fw.unpack_dual(x).tangent.tolist() == [0.0, 0.0]
+
+
+def test_a_dual_made_in_inference_mode_is_no_view_and_shares_memory():
+    with torch.inference_mode(), fw.dual_level():
+        x = torch.ones(2)
+        dual = fw.make_dual(x, torch.ones(2))
+        assert not dual._is_view()
+        dual += 1
+        assert x.tolist() == [2.0, 2.0]
+
+
+def test_gradcheck_gives_a_tangent_to_every_input_that_requires_grad():
+    seen = []
+
+    def f(x, y):
+        if fw._current_level >= 0:
+            seen.append([fw.unpack_dual(z).tangent.tolist() for z in (x, y)])
+        return x * y
+
+    x, y = (torch.rand(1, dtype=torch.double, requires_grad=True) for _ in range(2))
+    assert gradcheck(f, (x, y), check_forward_ad=True)
+    assert seen == [[[1.0], [0.0]], [[0.0], [1.0]]]
+
+
+def test_tangents_can_be_switched_off():
+    with fw.dual_level():
+        dual = fw.make_dual(torch.ones(2), torch.ones(2))
+        with fw._set_fwd_grad_enabled(False):
+            assert not fw._is_fwd_grad_enabled()
+            assert fw.unpack_dual(dual * 2).tangent is None
+        assert fw._is_fwd_grad_enabled()
+        torch._C._set_fwd_grad_enabled(True)
+        assert fw.unpack_dual(dual * 2).tangent.tolist() == [2.0, 2.0]

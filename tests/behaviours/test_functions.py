@@ -770,3 +770,32 @@ def test_a_weak_reference_to_a_tensor_expires_with_it():
     assert not reference.expired()
     del x
     assert reference.expired()
+
+
+def test_a_function_for_pytorch_may_say_how_it_takes_batches():
+    assert Function.generate_vmap_rule is False
+    with pytest.raises(NotImplementedError, match="engine has no vmap"):
+        Function.vmap(None, None)
+
+
+def test_resize_of_pytorchs_own_is_a_node_as_any():
+    x = torch.rand(4, requires_grad=True)
+    y = torch.autograd._functions.Resize.apply(x, (2, 2))
+    edge = torch.autograd.graph.get_gradient_edge(y)
+    (g,) = torch.autograd.grad((y * 3).sum(), edge)
+    assert g.tolist() == [[3.0, 3.0], [3.0, 3.0]]
+    assert torch.autograd.grad(y.sum(), x)[0].shape == (4,)
+
+
+def test_warnings_are_pythons_whatever_the_switch_of_pytorch_says():
+    before = torch.is_warn_always_enabled()
+    torch.set_warn_always(True)
+    assert torch.is_warn_always_enabled()
+    torch.set_warn_always(before)
+    assert torch.is_warn_always_enabled() is before
+
+
+def test_autograd_knows_its_package_by_the_name_of_pytorchs():
+    assert torch.autograd.torch is torch
+    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
+        torch.autograd.nothing  # noqa: B018

@@ -640,3 +640,31 @@ def test_retain_grad_keeps_no_tensor_alive():
         z.sum().backward()
     finally:
         gc.enable()
+
+
+def test_a_module_hook_is_not_run_by_a_second_derivative():
+    x, y = torch.rand(1, requires_grad=True), torch.rand(1)
+    loss, seen = torch.nn.MSELoss(), []
+    loss.register_full_backward_hook(lambda module, inputs, outputs: seen.append(len(inputs)))
+    (g,) = torch.autograd.grad(loss(x, y), x, create_graph=True)
+    assert torch.autograd.grad(g, x)[0].tolist() == [2.0]
+    assert len(seen) == 1
+
+
+def test_a_hook_may_ask_which_nodes_the_backward_will_come_to():
+    will = torch._C._will_engine_execute_node
+    a, c = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
+    b = a * c
+    beside, y = b.cos(), (b * 2).sum()
+    leaf, other = (edge[0] for edge in b.grad_fn.next_functions)
+    seen = []
+    b.register_hook(lambda g: seen.append([will(n) for n in (leaf, other, beside.grad_fn)]))
+    torch.autograd.backward(y, inputs=(a, b), retain_graph=True)
+    y.backward(retain_graph=True)
+    assert seen == [[True, False, False], [True, True, False]]
+    with pytest.raises(RuntimeError, match=r"currently running autograd\.grad\(\)"):
+        torch.autograd.grad(y, a)
+    with pytest.raises(RuntimeError, match="during the backward pass"):
+        will(y.grad_fn)
+    with pytest.raises(RuntimeError, match="expects an grad_fn"):
+        will(y)

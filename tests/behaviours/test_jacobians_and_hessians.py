@@ -214,3 +214,30 @@ def test_products_come_as_tuples_where_the_inputs_did():
         _, product = getattr(F, name)(lambda a, b: (a * b).sum(), (x, y), (x, y))
         assert torch.allclose(product[0], y)
         assert torch.allclose(product[1], x)
+
+
+@pytest.mark.parametrize("shape", [(), (1,), (1, 1, 1)], ids=str)
+def test_one_element_may_have_any_shape_where_second_derivatives_are_asked_for(shape):
+    def f(x):
+        return x.pow(3).sum().view(shape)
+
+    x, v = torch.rand(2), torch.ones(2)
+    expected = torch.diag(6 * x)
+    for vectorize in (False, True):
+        assert torch.allclose(F.hessian(f, x, vectorize=vectorize), expected)
+    assert torch.allclose(F.vhp(f, x, v)[1], 6 * x)
+    assert torch.allclose(F.hvp(f, x, v)[1], 6 * x)
+    assert torch.allclose(F.vjp(f, x)[1], 3 * x**2)
+
+
+def test_a_vector_of_another_size_is_refused_with_both_sizes():
+    text = r"should be torch.Size\(\[3\]\) but got torch.Size\(\[2\]\)"
+    with pytest.raises(RuntimeError, match=text):
+        F.vjp(lambda x: x * 2, torch.ones(3), torch.ones(2))
+
+
+def test_the_standard_basis_has_one_block_for_each_tensor():
+    tensors = (torch.ones(2, dtype=torch.float64), torch.ones(()))
+    blocks = F._construct_standard_basis_for(tensors, (2, 1))
+    assert [b.dtype for b in blocks] == [torch.float64, torch.float32]
+    assert torch.cat([b.float() for b in blocks], 1).tolist() == torch.eye(3).tolist()

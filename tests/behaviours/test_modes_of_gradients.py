@@ -343,3 +343,26 @@ def test_inference_mode_records_nothing():
     with torch.inference_mode():
         assert not (x * 2).requires_grad
     assert (x * 2).requires_grad
+
+
+def test_inference_mode_can_be_asked_for_and_nests():
+    enabled = torch.is_inference_mode_enabled
+    assert not enabled()
+    with torch.inference_mode():
+        assert enabled()
+        with torch.inference_mode(False):
+            assert (enabled(), torch.is_grad_enabled()) == (False, True)
+        assert (enabled(), torch.is_grad_enabled()) == (True, False)
+    assert not enabled()
+    assert torch.inference_mode(enabled)()
+    assert torch.inference_mode(mode=enabled)()
+    assert not torch.inference_mode(False)(enabled)()
+    assert not enabled()
+
+
+def test_a_generator_in_inference_mode_has_its_gradients_off():
+    @torch.inference_mode()
+    def steps():
+        yield torch.is_grad_enabled()
+
+    assert next(steps()) is False
