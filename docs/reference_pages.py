@@ -15,12 +15,14 @@ from typing import Any
 MODULES: dict[str, str] = {
     "engine": "",
     "engine.autograd": "",
-    "engine.autograd.function": "Function FunctionCtx InplaceFunction once_differentiable",
+    "engine.autograd.function": "BackwardCFunction Function FunctionCtx InplaceFunction "
+    "once_differentiable",
     "engine.autograd.functional": "vjp jvp jacobian hessian vhp hvp",
     "engine.autograd.forward_ad": "dual_level make_dual unpack_dual UnpackedDualTensor "
     "enter_dual_level exit_dual_level",
     "engine.autograd.graph": "Node GradientEdge get_gradient_edge increment_version "
-    "register_multi_grad_hook saved_tensors_hooks save_on_cpu disable_saved_tensors_hooks",
+    "register_multi_grad_hook saved_tensors_hooks save_on_cpu disable_saved_tensors_hooks "
+    "allow_mutation_on_saved_tensors",
     "engine.func": "grad grad_and_value vjp jvp jacrev jacfwd hessian",
     "engine.nn": "",
     "engine.nn.functional": "binary_cross_entropy binary_cross_entropy_with_logits cross_entropy "
@@ -31,7 +33,8 @@ MODULES: dict[str, str] = {
     "engine.nn.utils": "clip_grad_norm_ clip_grad_value_ parameters_to_vector vector_to_parameters",
     "engine.optim": "",
     "engine.optim.lr_scheduler": "LRScheduler LambdaLR StepLR ExponentialLR CosineAnnealingLR",
-    "engine.utils.checkpoint": "checkpoint checkpoint_sequential set_checkpoint_early_stop",
+    "engine.utils.checkpoint": "checkpoint checkpoint_sequential set_checkpoint_early_stop "
+    "set_checkpoint_debug_enabled",
     "engine.scalar": "Module Neuron Layer MLP",
     "engine.data": "",
     "engine.testing": "",

@@ -19,6 +19,7 @@ from engine.autograd.anomaly_mode import (
 from engine.autograd.batches import grad as grad
 from engine.autograd.grad_mode import (
     _unsafe_preserve_version_counter as _unsafe_preserve_version_counter,
+    is_multithreading_enabled as is_multithreading_enabled,
     set_multithreading_enabled as set_multithreading_enabled,
 )
 from engine.autograd.gradcheck import (

@@ -1,5 +1,6 @@
 """torch.autograd.grad_mode: switching gradients on and off."""
 
+import threading
 from typing import Any
 
 from engine.differentiation import as_tuple
@@ -17,12 +18,21 @@ class set_multithreading_enabled:
 
     def __init__(self, mode: bool):
         self.mode = bool(mode)
+        self.before, _threads.allowed = is_multithreading_enabled(), self.mode
 
     def __enter__(self) -> None:
         pass
 
     def __exit__(self, *error: object) -> None:
-        pass
+        _threads.allowed = self.before
+
+
+_threads = threading.local()
+
+
+def is_multithreading_enabled() -> bool:
+    """What set_multithreading_enabled was last given in this thread; True before."""
+    return getattr(_threads, "allowed", True)
 
 
 class _unsafe_preserve_version_counter:

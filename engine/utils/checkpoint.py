@@ -37,7 +37,7 @@ class Frame:
     def __init__(self, call: Callable[[], Any], context: Callable[[], Any], keep_rng: bool):
         self.call, self.context = call, context
         self.rng = random.get_rng_state() if keep_rng else None
-        self.checked, self.debug = True, False
+        self.checked, self.debug, self.complete = True, False, False
         self.kinds: list[tuple[Any, Any]] = []
         self.found: WeakKeyDictionary[Any, list[Any]] = WeakKeyDictionary()
 
@@ -62,10 +62,11 @@ class Frame:
     def again(self) -> list[Any]:
         """Run the function once more, and keep what its nodes save."""
         kept: list[Any] = []
-        needed = len(self.kinds) if early_stop else -1
+        # A backward inside the first run needs what was saved up to here, and no more.
+        needed = len(self.kinds) if early_stop or not self.complete else -1
 
         def keep(x: Tensor) -> Tensor:
-            kept.append(x.detach())
+            kept.append(x if x.grad_fn is None else x.detach())
             if len(kept) == needed:
                 raise Enough
             return x
@@ -146,7 +147,9 @@ def checkpoint(
     frame = Frame(lambda: function(*args, **kwargs), lambda: later, preserve_rng_state)
     frame.checked, frame.debug = determinism_check != "none", debug
     with saved_tensors_hooks(frame.pack, frame.unpack), first:
-        return function(*args, **kwargs)
+        output = function(*args, **kwargs)
+    frame.complete = True
+    return output
 
 
 def checkpoint_sequential(

@@ -268,12 +268,20 @@ def test_one_graph_is_walked_by_several_threads_where_it_is_retained():
 
 
 def test_the_switch_of_multithreading_is_a_block_and_a_plain_call():
-    x = torch.ones(3, requires_grad=True)
-    with torch.autograd.set_multithreading_enabled(False):
+    switch = torch.autograd.set_multithreading_enabled
+    enabled = torch.autograd.is_multithreading_enabled
+    x = torch.ones(2, requires_grad=True)
+    with switch(False):
+        assert not enabled()
         (x * 2).sum().backward()
-    torch.autograd.set_multithreading_enabled(False)
-    torch.autograd.set_multithreading_enabled(True)
-    assert x.grad.tolist() == [2.0, 2.0, 2.0]
+        switch(True)
+        assert enabled()
+    assert enabled()
+    switch(False)
+    assert not enabled()
+    switch(True)
+    (x * 2).sum().backward()
+    assert x.grad.tolist() == [4.0, 4.0]
 
 
 # --- pickle, NumPy and Python numbers ---

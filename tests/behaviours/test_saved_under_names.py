@@ -172,3 +172,42 @@ def test_a_checkpoint_tells_what_both_runs_saved_when_it_is_asked_to():
     assert "first run saved [(engine.Size([1])" in error(debug=True)
     assert "you passed `debug=True`" in error(True)
     assert "you passed `debug=True`" not in error(False, debug=True)
+
+
+def test_a_checkpoint_hands_back_constants_as_the_same_object():
+    class Scaled(Function):
+        @staticmethod
+        def forward(ctx, x, k):
+            ctx.save_for_backward(k)
+            return x * k
+
+        @staticmethod
+        def backward(ctx, g):
+            (found,) = ctx.saved_tensors
+            assert found is k
+            return g * found, None
+
+    x, k = torch.ones(1, requires_grad=True), torch.tensor([2.0])
+    checkpoint(Scaled.apply, x, k, use_reentrant=False).backward()
+    assert x.grad.tolist() == [2.0]
+
+
+@pytest.mark.parametrize("early", [True, False])
+def test_checkpoints_may_stand_around_gradients_of_checkpoints(early):
+    def slope(f):
+        def g(x):
+            return torch.autograd.grad(f(x), x, create_graph=True)[0]
+
+        return g
+
+    def again(f):
+        return lambda x: checkpoint(f, x, use_reentrant=False)
+
+    def f(x):
+        return x.sin().exp().sin()
+
+    x = torch.tensor(0.3, dtype=torch.float64, requires_grad=True)
+    with set_checkpoint_early_stop(early):
+        assert torch.allclose(again(slope(again(f)))(x), slope(f)(x))
+        third = slope(again(slope(again(slope(again(f))))))
+        assert torch.allclose(third(x), slope(slope(slope(f)))(x))
