@@ -1,6 +1,7 @@
 """Pictures of a training run: by matplotlib as PNG where it is installed, else by ourselves as SVG.
 
-Each function takes a path without an ending and returns the path of the file that it wrote.
+Each function takes a path without an ending and returns the path of the file that it wrote. A file
+is replaced in one step, so that it can be looked at while a run draws it again and again.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 import base64
 import struct
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,13 @@ Array = Any  # a NumPy array; its dtype is said where it matters
 WIDE, HIGH, MARGIN = 640, 400, 50
 COLUMNS, CELL = 10, 64
 COLOURS = ((214, 39, 40), (31, 119, 180))  # class 0 red, class 1 blue
+
+
+def _hex(colour: tuple[int, int, int]) -> str:
+    return "#{:02x}{:02x}{:02x}".format(*colour)
+
+
+SIDES = ((1, _hex(COLOURS[1])), (-1, _hex(COLOURS[0])))  # positive gradients, negative ones
 
 
 def has_matplotlib() -> bool:
@@ -86,6 +94,42 @@ def boundary(path: Path, points: Array, labels: Array, scores: Array, title: str
     return _svg(path, WIDE, HIGH, _boundary(points, labels, plane, box, title))
 
 
+def histograms(path: Path, gradients: Mapping[str, Array], title: str) -> Path:
+    """How many gradients of each layer have which size: positive ones up, negative ones down.
+
+    gradients: arrays of any shape, by the name of the layer. Sizes are on a logarithmic scale that
+    all layers share, and end eight decades below the largest; what is smaller is counted there.
+    Zeros, and what is not finite, are told in the text beside each.
+    """
+    rows = {name: np.asarray(g, dtype=float).ravel() for name, g in gradients.items()}
+    edges = _decades(np.concatenate([*rows.values(), np.zeros(1)]))
+    if not has_matplotlib():
+        return _svg(path, WIDE, _histograms_high(len(rows)), _histograms(rows, edges, title))
+    figure, grid = _figure(6.4, 1.1 * len(rows) + 0.9, len(rows), 1)
+    figure.suptitle(title)
+    for axes, (name, g) in zip(np.ravel(grid), rows.items(), strict=True):
+        _histogram_axes(axes, f"{name}: {_summary(g)}", g, edges)
+    return _saved(figure, path)
+
+
+def page(path: Path, pictures: Sequence[Path], title: str, live: bool) -> Path:
+    """An HTML page with the pictures beside it; while `live` it loads itself anew each second."""
+    again = '<meta http-equiv="refresh" content="1">' if live else ""
+    images = [f'<img src="{escape(p.name)}" alt="{escape(p.stem)}">' for p in pictures]
+    shown = "\n".join(images or ["<p>Nothing is drawn yet.</p>"])
+    text = (
+        f'<!doctype html>\n<html lang="en"><meta charset="utf-8">{again}\n'
+        '<meta name="viewport" content="width=device-width">\n'
+        f"<title>{escape(title)}</title>\n"
+        "<style>:root{color-scheme:light dark}body{font-family:sans-serif;margin:1rem}"
+        "img{max-width:100%;margin:0 1rem 1rem 0;vertical-align:top}</style>\n"
+        f"<h1>{escape(title)}</h1>\n{shown}\n</html>\n"
+    )
+    return _written(
+        path.with_name(path.name + ".html"), lambda part: part.write_text(text, "utf-8")
+    )
+
+
 def extent(points: Array, room: float = 0.4) -> tuple[float, float, float, float]:
     """Left, right, bottom and top of a box with `room` around the points."""
     (left, bottom), (right, top) = points.min(0) - room, points.max(0) + room
@@ -109,10 +153,22 @@ def _figure(wide: float, high: float, rows: int = 1, columns: int = 1) -> tuple[
     return figure, figure.subplots(rows, columns)
 
 
+def _histogram_axes(axes: Any, text: str, g: Array, edges: Array) -> None:
+    for side, colour in SIDES:
+        counts = side * _counts(g * side, edges)
+        axes.bar(edges[:-1], counts, 0.25, align="edge", color=colour)
+    axes.axhline(0, color="black", linewidth=0.6)
+    axes.set(xlim=(edges[0], edges[-1]), yticks=[])
+    axes.set_title(text, fontsize=9, loc="left")
+    axes.xaxis.set_major_formatter(lambda power, _: f"{10.0**power:g}")
+    axes.label_outer()
+
+
 def _saved(figure: Any, path: Path) -> Path:
-    path = path.with_name(path.name + ".png")
-    figure.savefig(path, dpi=110)
-    return path
+    def save(part: Path) -> None:
+        figure.savefig(part, dpi=110, format="png")
+
+    return _written(path.with_name(path.name + ".png"), save)
 
 
 # Our own SVG
@@ -125,7 +181,15 @@ def _svg(path: Path, wide: int, high: int, parts: list[str]) -> Path:
         f'viewBox="0 0 {wide} {high}" font-family="sans-serif" font-size="13">'
     )
     paper = f'<rect width="{wide}" height="{high}" fill="white"/>'
-    path.write_text("\n".join([head, paper, *parts, "</svg>\n"]), encoding="utf-8")
+    text = "\n".join([head, paper, *parts, "</svg>\n"])
+    return _written(path, lambda part: part.write_text(text, encoding="utf-8"))
+
+
+def _written(path: Path, write: Callable[[Path], Any]) -> Path:
+    """Writes beside the file and puts the new one in its place: nobody sees half of it."""
+    part = path.with_name(path.name + ".part")
+    write(part)
+    part.replace(path)
     return path
 
 
@@ -198,6 +262,76 @@ def _boundary(
     return parts
 
 
+ROW = 84  # the height of one layer's histogram with its text
+
+
+def _histograms_high(rows: int) -> int:
+    return 70 + ROW * rows
+
+
+def _histograms(rows: Mapping[str, Array], edges: Array, title: str) -> list[str]:
+    parts = [_text(WIDE / 2, 22, title)]
+    for place, (name, g) in enumerate(rows.items()):
+        top = 36 + ROW * place
+        parts.append(_text(MARGIN, top + 14, f"{name}: {_summary(g)}", "start"))
+        parts += _histogram(g, edges, top + 50)
+    foot, wide = _histograms_high(len(rows)) - 14, _bar_width(edges)
+    for i in range(0, len(edges), 4):
+        parts.append(_text(MARGIN + i * wide, foot, f"{10.0 ** edges[i]:g}"))
+    return parts
+
+
+def _histogram(g: Array, edges: Array, middle: float) -> list[str]:
+    """The bars of one layer, up to 28 high, over and under its middle line."""
+    counts = {side: _counts(g * side, edges) for side, _ in SIDES}
+    tall, wide = 28 / max(1, *counts[1], *counts[-1]), _bar_width(edges)
+    bars = [
+        _bar(MARGIN + i * wide, middle - count * tall * (side > 0), wide, count * tall, colour)
+        for side, colour in SIDES
+        for i, count in enumerate(counts[side].tolist())
+        if count
+    ]
+    return [*bars, _line([(MARGIN, middle), (WIDE - 20, middle)], "black", 0.6)]
+
+
+def _bar_width(edges: Array) -> float:
+    return (WIDE - MARGIN - 20) / (len(edges) - 1)
+
+
+def _bar(x: float, y: float, wide: float, high: float, colour: str) -> str:
+    return (
+        f'<rect x="{x:.1f}" y="{y:.1f}" width="{wide - 1:.1f}" height="{high:.1f}" '
+        f'fill="{colour}"/>'
+    )
+
+
+def _decades(g: Array) -> Array:
+    """Edges in powers of ten, four a decade, around the sizes of g."""
+    sizes = np.abs(g[np.isfinite(g) & (g != 0)])
+    if not len(sizes):
+        return np.arange(-8, 0.1, 0.25)
+    high = float(np.floor(np.log10(sizes.max()))) + 1
+    low = max(float(np.floor(np.log10(sizes.min()))), high - 8)
+    return np.arange(low, high + 0.1, 0.25)
+
+
+def _counts(g: Array, edges: Array) -> Array:
+    """How many of the positive numbers of g lie between the edges; smaller ones with the first."""
+    sizes = np.log10(g[np.isfinite(g) & (g > 0)])
+    return np.histogram(np.clip(sizes, edges[0], edges[-1]), edges)[0]
+
+
+def _summary(g: Array) -> str:
+    """The number of gradients, their root mean square, and how many are zero or not finite."""
+    finite = g[np.isfinite(g)]
+    largest = float(np.abs(finite).max(initial=0.0)) or 1.0  # whose square may be inf
+    size = largest * float(np.sqrt(np.mean((finite / largest) ** 2))) if len(finite) else 0.0
+    lost = len(g) - len(finite)
+    zeros = np.count_nonzero(g == 0) / max(len(g), 1)
+    text = f"{len(g)} gradients, rms {size:.2g}" + f", {zeros:.0%} are 0" * bool(zeros)
+    return text + f", {lost} not finite" * bool(lost)
+
+
 def _image(x: float, y: float, wide: float, high: float, pixels: Array) -> str:
     data = base64.b64encode(png(pixels)).decode()
     return (
@@ -227,7 +361,3 @@ def _chunk(kind: bytes, data: bytes) -> bytes:
 
 def _ink(caption: str) -> str:
     return "#d62728" if "not" in caption else "black"
-
-
-def _hex(colour: tuple[int, int, int]) -> str:
-    return "#{:02x}{:02x}{:02x}".format(*colour)

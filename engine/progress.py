@@ -1,10 +1,13 @@
-"""A progress bar for a loop: tqdm's on a terminal if it is installed, else a plain line."""
+"""A progress bar for a loop: tqdm's on a terminal if it is installed, else a plain line.
+
+And `NowAndThen`, for what a loop does seldom.
+"""
 
 from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 WIDTH = 24
@@ -57,3 +60,22 @@ class PlainBar:
         bar = "#" * filled + "." * (WIDTH - filled)
         seconds = time.perf_counter() - self.start
         return f"[{bar}] {done}/{self.steps} {self.unit}s, {seconds:.1f} s  {self.text}"
+
+
+class NowAndThen:
+    """Calls a function again and again, but seldom enough: at most once in `seconds`, and for at
+    most a fifth of the time that passes. The first call counts from when this was made."""
+
+    def __init__(self, function: Callable[..., Any], seconds: float = 1.0) -> None:
+        self.function, self.seconds = function, seconds
+        self.next = time.perf_counter() + seconds
+
+    def __call__(self, *arguments: Any) -> bool:
+        """Whether it was time, and the function was called."""
+        start = time.perf_counter()
+        if start < self.next:
+            return False
+        self.function(*arguments)
+        end = time.perf_counter()
+        self.next = end + max(self.seconds, 4 * (end - start))
+        return True

@@ -26,7 +26,7 @@ except ModuleNotFoundError:
 
 import engine
 from engine import data, nn, optim, pictures, scalar
-from engine.progress import progress
+from engine.progress import NowAndThen, progress
 
 
 class ReLU(engine.Function):
@@ -75,19 +75,37 @@ def train_digits(options):
     net = Net(images[0].numel(), options.hidden, int(labels.max()) + 1)
     print(f"{net}\n{len(images)} training images, {len(test_images)} test images, never trained on")
     optimizer = optim.Adam(net.parameters(), lr=options.rate)
+
+    def draw(losses):
+        return [
+            pictures.loss_curve(options.out / "loss", losses, "Loss while training"),
+            pictures.histograms(options.out / "gradients", gradients(net), GRADIENTS),
+        ]
+
     losses, seconds = run(
-        options.epochs, lambda: train_epoch(net, optimizer, images, labels, options.batch)
+        options, lambda: train_epoch(net, optimizer, images, labels, options.batch), draw
     )
     with engine.no_grad():
         guesses = net(test_images).argmax(1)
     accuracy = (guesses == test_labels).float().mean().item()
     report(losses, seconds, f"test accuracy {accuracy:.1%}")
-    written = [pictures.loss_curve(options.out / "loss", losses, "Loss while training")]
+    written = draw(losses)
     sheet = mistakes_first(test_images.numpy(), test_labels.numpy(), guesses.numpy())
     title = f"{accuracy:.1%} of {len(test_images)} test images are right; {len(sheet[0])} of them"
     if sheet[0].ndim == 3:
         written.append(pictures.sheet(options.out / "digits", *sheet, title))
     return written
+
+
+TITLE = "train_mlp.py"
+GRADIENTS = "Gradients by layer: how many (positive up, negative down) have which size"
+
+
+# A layer whose gradients are far smaller than those of the others learns nothing; a ReLU that never
+# fires leaves zeros.
+def gradients(net):
+    """The gradients of the last step, by the name of the parameter."""
+    return {name: p.grad.numpy() for name, p in net.named_parameters()}
 
 
 # The digits, or a file of the reader's own, scaled so that the largest pixel is 1; a fifth is
@@ -130,13 +148,26 @@ def train_scalar(options):
         optimizer.step()
         return loss.data
 
-    losses, seconds = run(options.epochs, epoch)
+    def draw(losses, cells=20):
+        title = f"Two moons: red, blue and the line between, after {len(losses)} epochs"
+        scores = score_plane(net, pictures.extent(points), cells)
+        return [
+            pictures.loss_curve(options.out / "moons_loss", losses, "Loss while training"),
+            pictures.histograms(options.out / "moons_gradients", scalar_gradients(net), GRADIENTS),
+            pictures.boundary(options.out / "moons", points, labels, scores, title),
+        ]
+
+    losses, seconds = run(options, epoch, draw)
     hits = [(net(point).data > 0) == label for point, label in samples]
     report(losses, seconds, f"training accuracy {np.mean(hits):.1%}")
-    written = [pictures.loss_curve(options.out / "moons_loss", losses, "Loss while training")]
-    title = "Two moons: where the net of Values says red, and where blue"
-    scores = score_plane(net, pictures.extent(points))
-    return [*written, pictures.boundary(options.out / "moons", points, labels, scores, title)]
+    return draw(losses, cells=40)
+
+
+def scalar_gradients(net):
+    return {
+        f"layer {number}": np.array([p.grad for p in layer.parameters()])
+        for number, layer in enumerate(net.layers, 1)
+    }
 
 
 # log(1 + e**-margin), the loss of logistic regression: the margin is the score, counted
@@ -146,7 +177,7 @@ def scalar_loss(net, samples):
     return sum(losses) / len(losses)
 
 
-def score_plane(net, box, cells=40):
+def score_plane(net, box, cells):
     left, right, bottom, top = box
     with engine.no_grad():
         return np.array(
@@ -157,21 +188,26 @@ def score_plane(net, box, cells=40):
         )
 
 
-# Runs the epochs behind a progress bar. Ctrl-C ends the training early and keeps what was learned.
-def run(epochs, epoch):
-    losses, start = [], time.perf_counter()
-    bar = progress(epochs, "epoch")
+# Runs the epochs behind a progress bar, and draws now and then; a page shows the drawings as they
+# change. Ctrl-C ends the training early and keeps what was learned.
+def run(options, epoch, draw):
+    losses, seconds = [], 0.0
+    watch = NowAndThen(lambda: pictures.page(options.out / "watch", draw(losses), TITLE, live=True))
+    bar = progress(options.epochs, "epoch")
     try:
         for _ in bar:
+            start = time.perf_counter()
             losses.append(epoch())
+            seconds += time.perf_counter() - start
             if losses[-1] != losses[-1]:
                 raise Unusable("the loss became nan; a smaller --rate helps")
             bar.set_postfix_str(f"loss {losses[-1]:.4f}")
+            watch()
     except KeyboardInterrupt:
         if not losses:
             raise
-        print(f"\nstopped after {len(losses)} of {epochs} epochs", file=sys.stderr)
-    return losses, time.perf_counter() - start
+        print(f"\nstopped after {len(losses)} of {options.epochs} epochs", file=sys.stderr)
+    return losses, seconds
 
 
 def report(losses, seconds, accuracy):
@@ -280,7 +316,14 @@ def train(arguments):
     engine.manual_seed(options.seed)
     random.seed(options.seed)
     print(f"engine, {engine.backend()} build")
-    for path in train_scalar(options) if options.scalar else train_digits(options):
+    page = pictures.page(options.out / "watch", [], TITLE, live=True)
+    print(f"to watch it learn, open {page} in a browser")
+    written = []
+    try:
+        written = train_scalar(options) if options.scalar else train_digits(options)
+    finally:
+        pictures.page(options.out / "watch", written, TITLE, live=False)
+    for path in written:
         print(f"wrote {path}")
     missing = [name for name in ("tqdm", "matplotlib") if importlib.util.find_spec(name) is None]
     if missing:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from engine import pictures
-from engine.progress import PlainBar, progress
+from engine.progress import NowAndThen, PlainBar, progress
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -87,12 +87,97 @@ def test_our_boundary_colours_the_plane_by_the_sign_of_the_score(tmp_path):
     assert lower_left[0] > lower_left[2]
 
 
+GRADIENTS = {"first": [[0.5, -0.05], [0.0, 0.002]], "second": [-4.0], "third": [0.0, np.inf]}
+
+
+def bars(path):
+    """The rectangles of an SVG after the paper: y, height and colour of each."""
+    found = list(ET.parse(path).getroot().iter(f"{SVG}rect"))[1:]
+    return [(float(r.get("y")), float(r.get("height")), r.get("fill")) for r in found]
+
+
+@pytest.mark.usefixtures("ours")
+def test_our_histograms_show_each_layer_with_positive_gradients_up(tmp_path):
+    path = pictures.histograms(tmp_path / "g", GRADIENTS, "t")
+    texts = [node.text for node in ET.parse(path).getroot().iter(f"{SVG}text")]
+    assert texts[1:4] == [
+        "first: 4 gradients, rms 0.25, 25% are 0",
+        "second: 1 gradients, rms 4",
+        "third: 2 gradients, rms 0, 50% are 0, 1 not finite",
+    ]
+    assert texts[4:] == ["0.001", "0.01", "0.1", "1", "10"]
+    red, blue = map(pictures._hex, pictures.COLOURS)
+    assert [colour for *_, colour in bars(path)] == [blue, blue, red, red]
+    for (y, high, colour), middle in zip(bars(path), (86, 86, 86, 170), strict=True):
+        assert y + high * (colour == blue) == pytest.approx(middle)
+
+
+@pytest.mark.usefixtures("ours")
+@pytest.mark.parametrize("g", [[], [0.0], [np.nan], [1e-300, 1e300], [5e-324], [-1.0] * 9])
+def test_our_histograms_take_any_gradients(tmp_path, g):
+    path = pictures.histograms(tmp_path / "g", {"w": g}, "t")
+    finite = [x for x in g if x and np.isfinite(x)]
+    assert len(bars(path)) == len(set(finite))
+
+
+def test_gradients_are_counted_by_size_and_the_smallest_with_the_first():
+    edges = pictures._decades(np.array([1e-20, 0.5, -3.0, 0.0]))
+    assert (edges[0], edges[-1]) == (-7, 1)
+    counts = pictures._counts(np.array([1e-20, 1e-7, 0.5, 0.5, -3.0]), edges)
+    assert counts.sum() == 4
+    assert counts[0] == 2
+    assert counts[np.searchsorted(edges, np.log10(0.5)) - 1] == 2
+
+
+def test_a_page_shows_its_pictures_and_loads_itself_anew_only_while_it_is_live(tmp_path):
+    pictured = [tmp_path / "loss.svg", tmp_path / "a & b.png"]
+    live = pictures.page(tmp_path / "watch", pictured, "<title>", live=True).read_text("utf-8")
+    done = pictures.page(tmp_path / "watch", pictured, "<title>", live=False).read_text("utf-8")
+    assert 'http-equiv="refresh" content="1"' in live
+    assert live.replace('<meta http-equiv="refresh" content="1">', "") == done
+    assert re.findall(r'src="([^"]*)"', done) == ["loss.svg", "a &amp; b.png"]
+    assert "<h1>&lt;title&gt;</h1>" in done
+    empty = pictures.page(tmp_path / "watch", [], "t", live=True).read_text("utf-8")
+    assert "Nothing is drawn yet" in empty
+    assert "Nothing is drawn yet" not in done
+
+
+@pytest.mark.usefixtures("ours")
+def test_a_picture_is_replaced_in_one_step(tmp_path, monkeypatch):
+    first = pictures.loss_curve(tmp_path / "loss", [1.0], "one").read_text("utf-8")
+
+    def full(part, *arguments, **options):
+        part.write_bytes(b"<svg half")
+        raise OSError("no space left")
+
+    monkeypatch.setattr(type(tmp_path), "write_text", full)
+    with pytest.raises(OSError, match="no space"):
+        pictures.loss_curve(tmp_path / "loss", [2.0], "two")
+    assert (tmp_path / "loss.svg").read_bytes().decode() == first
+
+
+def test_now_and_then_is_not_too_often_and_takes_a_fifth_of_the_time(monkeypatch):
+    clock = [100.0]
+    monkeypatch.setattr("engine.progress.time.perf_counter", lambda: clock[0])
+    seen = []
+
+    def slow(text):
+        seen.append((clock[0], text))
+        clock[0] += 3.0
+
+    watch = NowAndThen(slow, seconds=1.0)
+    for step in range(40):
+        watch(step)
+        clock[0] += 0.5
+    assert seen == [(101.0, 2), (116.0, 26)]
+
+
 def test_the_box_has_room_around_the_points():
     box = pictures.extent(np.array([[0.0, 2.0], [1.0, 5.0]]), room=0.5)
     assert box == (-0.5, 1.5, 1.5, 5.5)
 
 
-def test_matplotlib_draws_the_same_three_as_png(tmp_path):
+def test_matplotlib_draws_the_same_four_as_png(tmp_path):
     pytest.importorskip("matplotlib")
     rng = np.random.default_rng(0)
     points, labels = rng.random((5, 2)), np.array([0, 1, 0, 1, 1])
@@ -100,8 +185,10 @@ def test_matplotlib_draws_the_same_three_as_png(tmp_path):
         pictures.loss_curve(tmp_path / "loss", [2.0, 1.0], "t"),
         pictures.sheet(tmp_path / "digits", rng.random((3, 8, 8)), *[np.arange(3)] * 2, "t"),
         pictures.boundary(tmp_path / "moons", points, labels, rng.normal(size=(4, 4)), "t"),
+        pictures.histograms(tmp_path / "gradients", GRADIENTS, "t"),
     ]
-    assert [path.name for path in written] == ["loss.png", "digits.png", "moons.png"]
+    assert [path.stem for path in written] == ["loss", "digits", "moons", "gradients"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(p.name for p in written)
     assert all(path.read_bytes().startswith(b"\x89PNG") for path in written)
 
 

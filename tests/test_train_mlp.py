@@ -56,14 +56,14 @@ def test_it_shows_its_progress_and_ends_with_what_to_try_next(digits):
     assert done.stdout.splitlines()[-1].startswith("to try next: ")
 
 
-def test_it_writes_a_loss_curve_and_a_sheet_of_digits(digits):
+def test_it_writes_a_loss_curve_histograms_of_gradients_and_a_sheet_of_digits(digits):
     folder, done = digits
     written = [
         folder / line.removeprefix("wrote ")
         for line in done.stdout.splitlines()
         if line.startswith("wrote ")
     ]
-    assert [path.stem for path in written] == ["loss", "digits"]
+    assert [path.stem for path in written] == ["loss", "gradients", "digits"]
     assert all(path.stat().st_size > 1000 for path in written)
 
 
@@ -98,8 +98,48 @@ def test_scalar_trains_a_net_of_values_and_draws_its_boundary(tmp_path):
     assert float(re.search(r"training accuracy ([\d.]+)%", done.stdout)[1]) > 85
     assert sorted(path.stem for path in (tmp_path / "made/here").iterdir()) == [
         "moons",
+        "moons_gradients",
         "moons_loss",
+        "watch",
     ]
+
+
+def test_the_page_to_watch_shows_what_was_drawn_and_is_still_at_the_end(digits):
+    folder, done = digits
+    assert f"open {Path('train_mlp') / 'watch.html'} in a browser" in done.stdout
+    text = (folder / "train_mlp" / "watch.html").read_text(encoding="utf-8")
+    names = re.findall(r'src="([^"]*)"', text)
+    assert [Path(name).stem for name in names] == ["loss", "gradients", "digits"]
+    assert all((folder / "train_mlp" / name).exists() for name in names)
+    assert "refresh" not in text
+
+
+def test_pictures_are_drawn_anew_while_the_net_learns(tmp_path):
+    command = [sys.executable, "-u", str(PROGRAM), "--scalar", "--hidden", "4", "--epochs", "99999"]
+    page = tmp_path / "train_mlp" / "watch.html"
+    with subprocess.Popen(
+        command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as running:
+        try:
+            seen = wait_for(lambda: page.exists() and "moons_gradients" in page.read_text("utf-8"))
+            boundary = next(page.parent.glob("moons.[ps][nv]g"))
+            first = boundary.stat().st_mtime_ns
+            again = wait_for(lambda: boundary.stat().st_mtime_ns != first)
+        finally:
+            running.kill()
+    assert seen
+    assert again
+    assert "refresh" in page.read_text("utf-8")
+
+
+def wait_for(condition, seconds=60):
+    """Whether the condition comes true in that time."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if condition():
+            return True
+        time.sleep(0.1)
+    return False
 
 
 def test_one_seed_gives_one_result(tmp_path):
@@ -173,7 +213,8 @@ def test_samples_that_are_no_images_get_no_sheet(tmp_path):
     (tmp_path / "own.csv").write_text("".join(f"{i},{-i},{2 * i},{i % 2}\n" for i in range(10)))
     done = run(tmp_path, "--data", "own.csv", "--epochs", 1)
     assert done.returncode == 0, done.stderr
-    assert [path.stem for path in (tmp_path / "train_mlp").iterdir()] == ["loss"]
+    written = {path.stem for path in (tmp_path / "train_mlp").iterdir()}
+    assert written == {"loss", "gradients", "watch"}
 
 
 def test_in_a_bare_clone_the_tree_beside_it_is_used(tmp_path):
