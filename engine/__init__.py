@@ -105,6 +105,13 @@ from engine.grad_mode import (
     set_grad_enabled as set_grad_enabled,
 )
 from engine.habits import Value as Value
+from engine.lists import (
+    cross_entropy as cross_entropy,
+    lookup as lookup,
+    maximum as maximum,
+    numbers as numbers,
+    values as values,
+)
 from engine.ops.blends import (
     addcdiv as addcdiv,
     addcmul as addcmul,

@@ -3,7 +3,10 @@
 from collections.abc import Callable
 from typing import Any
 
+from engine import builds
 from engine.habits import Value, attribute, links, value
+
+fused = builds.module("fused")
 
 
 @attribute
@@ -30,9 +33,9 @@ def by_hand(v: Any, parents: Any, slopes: Any) -> None:
     extra = value.Extra(slopes if named else "by_hand")
     extra.push = False if named else None  # False: not given yet
     given = [0.0] * len(parents) if named else slopes
-    numbers = [value.as_float(s, "Value: a slope") for s in given]
-    extra.more = [(p, s) for p, s in zip(parents, numbers, strict=True) if p.requires_grad]
-    value.adopt(v, extra)
+    needed = [p if p.requires_grad else None for p in parents]
+    fused.adopt(v, extra, needed, fused.as_row(given, "Value: a slope"))
+    value.observed(v, extra.op, parents)
 
 
 def pushed(v: Any, g: float) -> list[tuple[Any, float]]:
@@ -44,7 +47,7 @@ def pushed(v: Any, g: float) -> list[tuple[Any, float]]:
             f"backward: the node {extra.op!r} was made with parents and no slopes; set its "
             "_backward to the function that adds to its parents' .grad, or give slopes"
         )
-    parents = [p for p in dict.fromkeys((v._a, v._b, *(p for p, _ in extra.more))) if p is not None]
+    parents = [p for p in dict.fromkeys((v._a, v._b, *(extra.parents or ()))) if p is not None]
     before = [(x, x._grad, x._has_grad) for x in (v, *parents)]
     try:
         v.grad = g

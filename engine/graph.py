@@ -34,7 +34,7 @@ def value_edges(v: Any) -> Sequence[Edge | None]:
     if isinstance(extra, value.Extra):
         if extra.ctx is not None:
             return ((extra.ctx, extra.index),)
-        more = [(p, 0) for p, _ in extra.more]
+        more = [(p, 0) for p in extra.parents or () if p is not None]
     else:
         more = []
     return [(p, 0) for p in (v._a, v._b) if p is not None] + more
@@ -212,7 +212,7 @@ def value_contributions(v: Any, g: Any, create_graph: bool) -> list[tuple[Edge, 
         return contributions(v, g)
     if extra is not None and extra.push is not None:
         return by_hand.pushed(v, g)
-    pairs = [(v._a, v._slope_a), (v._b, v._slope_b), *(extra.more if extra else ())]
+    pairs = [(v._a, v._slope_a), (v._b, v._slope_b), *(extra.pairs() if extra else ())]
     return [((p, 0), value.contribution(v, g, slope)) for p, slope in pairs if p is not None]
 
 

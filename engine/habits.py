@@ -69,7 +69,7 @@ def links(v: Any) -> Iterator[tuple[Any, float]]:
     if v._b is not None:
         yield v._b, v._slope_b
     if isinstance(v._extra, value.Extra):
-        yield from v._extra.more
+        yield from (pair for pair in v._extra.pairs() if pair[0] is not None)
 
 
 @attribute

@@ -23,4 +23,17 @@ def check_signals() -> None:
     """Let a Ctrl-C in, as the interpreter does between any two lines."""
 
 
+def row(n: int) -> Any:
+    """n doubles in one piece, all 0; `doubles` reads and writes them."""
+    return [0.0] * n
+
+
+length = len
+
+
+def doubles(row: Any) -> Any:
+    """The doubles of a row, by index; as long as the row lives."""
+    return row
+
+
 set_attribute = object.__setattr__

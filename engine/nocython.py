@@ -8,7 +8,8 @@ compiled = False
 
 def cclass(cls: Any) -> Any:
     """A compiled class keeps users' attributes by its `__setattr__`; here it has a `__dict__`."""
-    del cls.__setattr__
+    if "__setattr__" in vars(cls):
+        del cls.__setattr__
     return cls
 
 

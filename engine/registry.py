@@ -18,6 +18,7 @@ from typing import Any
 from engine import builds, elementary, habits, rules, special
 
 value = builds.module("value")
+fused = builds.module("fused")
 modes = builds.module("modes")
 Value = value.Value
 
@@ -85,7 +86,7 @@ class Rule:
         numbers = [value.as_number(x, self.name) for x in operands]
         y = float(self.value(*numbers))
         if any(isinstance(x, Value) for x in operands):
-            return value.result(y, self.name, operands, self.slopes(*numbers, y))
+            return fused.result(y, self.name, operands, self.slopes(*numbers, y))
         return y
 
     def __repr__(self) -> str:
@@ -115,27 +116,36 @@ def register(new: Rule) -> None:
         plug_in(new)
 
 
+# Operations on lists of Values: their slopes, one for each operand, given operands and result.
+LISTS: dict[str, Callable[[list[Any], Any], list[Any]]] = {}
+
+
 def contributions(v: Any, g: Any) -> list[tuple[Any, Any]]:
-    """What v with gradient g hands to its parents, differentiably: its rule's slopes are called
-    again, on Values. Pairs of an edge and a Value."""
-    op = value.op_of(v)
-    if op not in RULES or (v._extra != op and v._extra.push is not None):
+    """What v with gradient g hands to its parents, differentiably: its operation's slopes are
+    called again, on Values. Pairs of an edge and a Value."""
+    op, extra = value.op_of(v), v._extra
+    many = extra.pairs() if isinstance(extra, value.Extra) else []
+    slopes_of = LISTS.get(op) if many or op not in RULES else of_rule
+    if slopes_of is None or (extra != op and extra.push is not None):
         raise RuntimeError(
             f"create_graph: the node {op!r} was made by hand, with slopes that are numbers or a "
             "_backward of its own; use operations of engine or a Function for second derivatives"
         )
-    rule = RULES[op]
-    parents = (v._a, v._b)[: rule.arity]
-    numbers = (v._slope_a, v._slope_b)
-    operands = [n if p is None else p for p, n in zip(parents, numbers, strict=False)]
-    slopes = rule.slopes(*operands, v)
+    pairs = many or [(v._a, v._slope_a), (v._b, v._slope_b)]
+    slopes = slopes_of([n if p is None else p for p, n in pairs], v)
     out = []
-    for p, stored, slope in zip(parents, numbers, slopes, strict=False):
+    for (p, stored), slope in zip(pairs, slopes, strict=False):
         if p is not None:
             unchanged(stored, slope, v, p)
-            skip = stored == 0.0 and rule.selection
+            skip = stored == 0.0 and op in value.selections
             out.append(((p, 0), g * 0.0 if skip else g * slope))
     return out
+
+
+def of_rule(operands: list[Any], v: Any) -> Any:
+    """The slopes of the rule that made v."""
+    rule = RULES[value.op_of(v)]
+    return rule.slopes(*operands[: rule.arity], v)
 
 
 def unchanged(stored: float, slope: Any, v: Any, p: Any) -> None:

@@ -40,21 +40,31 @@ def connect(**functions):
     links.__dict__.update(functions)
 
 
+@cython.freelist(1024)
+@cython.cclass
 class Extra:
     """What the few nodes keep that are more than an operation of one or two operands.
 
-    op: the operation's name, or None. more: further parents with their slopes, as pairs.
+    op: the operation's name, or None. parents, slopes: those of an operation of many operands, a
+    list and a row, as in `node`; seen, walk: how many of them the walk of that number has seen.
     ctx, index: the Function call this is an output of. push: the user's own `_backward`.
     hooks: the functions called with the gradient. attributes: the user's own, by name.
     """
 
-    __slots__ = ("attributes", "ctx", "hooks", "index", "more", "op", "push")
+    __slots__ = "attributes ctx hooks index op parents push seen slopes walk".split()
 
     def __init__(self, op=None):
         self.op = op
-        self.more = ()
+        self.parents = self.slopes = None
         self.ctx = self.push = self.hooks = self.attributes = None
-        self.index = 0
+        self.index = self.seen = self.walk = 0
+
+    def pairs(self):
+        """The operands of many: each parent, or None, with its slope, or number."""
+        if not self.parents:
+            return []
+        slopes = interpreter.doubles(self.slopes)
+        return [(p, slopes[i]) for i, p in enumerate(self.parents)]
 
     def runs_user_code(self):
         """Whether the walk meets code of the user's here, which needs the general walk."""
@@ -156,17 +166,6 @@ def named(a, b, value, slopes, op):
     return links.lookup(a, op)(b) if v is NotImplemented else v
 
 
-def result(y, op, operands, slopes):
-    """The result y of a rule of somebody's own, given its operands and its slopes as floats."""
-    parents, numbers = [None, None], [0.0, 0.0]
-    for i, x in enumerate(operands):
-        needed = isinstance(x, Value) and x.requires_grad and i < len(slopes)
-        parents[i] = x if needed else None
-        numbers[i] = slopes[i] if needed else as_number(x, op)
-    v = node(y, parents[0], numbers[0], parents[1], numbers[1], op)
-    return observed(v, op, operands) if modes.watched else v
-
-
 def observed(v, op, operands):
     """What the modes of this thread make of a new node."""
     if not modes.state.grad_enabled:
@@ -184,17 +183,6 @@ def output(y, op, ctx, index):
     extra.op, extra.ctx, extra.index = op, ctx, index
     interpreter.track(v)
     return v
-
-
-def adopt(v, extra):
-    """Make v the result of an operation whose parents and slopes stand in extra.more."""
-    pairs = [*extra.more, (None, 0.0), (None, 0.0)]
-    (v._a, v._slope_a), (v._b, v._slope_b) = pairs[:2]
-    extra.more = pairs[2:-2]
-    v._requires_grad = v._a is not None
-    v._extra = extra if v._requires_grad else None
-    if modes.watched:
-        observed(v, extra.op, (v._a, v._b))
 
 
 def extra_of(v):
@@ -504,12 +492,16 @@ def arrange(order, root, now):
                 if p is None or p._mark == now:
                     p = None
                     if type(v._extra) is Extra:
-                        if v._extra.runs_user_code():
+                        extra = v._extra
+                        if extra.runs_user_code():
                             return False
-                        p = further(v._extra, now)
+                        p = further(extra, now)
             if p is not None:
                 p._mark = now
                 p._flight = 0.0
+                if p._a is None and p._b is None and p._extra is None:
+                    order.append(p)
+                    continue
                 waiting.append(v)
                 v = p
             else:
@@ -520,9 +512,15 @@ def arrange(order, root, now):
 
 
 def further(extra, now):
-    """The next parent beyond two that this walk has not seen; None after the last."""
-    for p, _ in extra.more:
-        if p._mark != now:
+    """The next parent of many that this walk has not seen; None after the last."""
+    if extra.walk != now:
+        extra.walk = now
+        extra.seen = 0
+    parents = extra.parents
+    while parents is not None and extra.seen < len(parents):
+        p = parents[extra.seen]
+        extra.seen += 1
+        if p is not None and p._mark != now:
             return p
     return None
 
@@ -534,7 +532,7 @@ def push_back(order):
     for v in reversed(order):
         g = v._flight
         p = v._a
-        if p is None and v._b is None:
+        if p is None and v._b is None and not (type(v._extra) is Extra and v._extra.parents):
             leaves.append(v)
             continue
         v._grad = g
@@ -546,11 +544,19 @@ def push_back(order):
         if p is not None:
             c = g * v._slope_b
             p._flight += c if c == c else contribution(v, g, v._slope_b)
-        if type(v._extra) is Extra:
-            for q, slope in v._extra.more:
-                q._flight += contribution(v, g, slope)
+        if type(v._extra) is Extra and v._extra.parents:
+            spread(v, g, v._extra)
     for v in leaves:
         keep(v, v._flight)
+
+
+def spread(v, g, extra):
+    """Send the gradient g of v on to its parents, which are many."""
+    slopes = interpreter.doubles(extra.slopes)
+    for i, p in enumerate(extra.parents):
+        if p is not None:
+            c = g * slopes[i]
+            p._flight += c if c == c else contribution(v, g, slopes[i])
 
 
 def contribution(v, gradient, slope):
@@ -563,7 +569,7 @@ def contribution(v, gradient, slope):
 
 def keep(v, gradient):
     """A leaf adds to its gradient, an inner node sets it."""
-    if v._has_grad and v._a is None and v._b is None and v.is_leaf:
+    if v._has_grad and (v._extra is None or v.is_leaf) and v._a is None and v._b is None:
         v._grad += gradient
     else:
         v._grad = gradient

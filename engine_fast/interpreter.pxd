@@ -9,7 +9,17 @@ cdef extern from "Python.h":
 
 cdef extern from *:
     """
+    static inline PyObject *engine_row(Py_ssize_t n) {
+        PyObject *row = PyBytes_FromStringAndSize(NULL, n * (Py_ssize_t)sizeof(double));
+        if (row) memset(PyBytes_AS_STRING(row), 0, n * sizeof(double));
+        return row;
+    }
+    #define engine_length(row) (PyBytes_GET_SIZE(row) / (Py_ssize_t)sizeof(double))
+    #define engine_doubles(row) ((double *)PyBytes_AS_STRING(row))
     static inline void engine_track(PyObject *x) {
         if (!PyObject_GC_IsTracked(x)) PyObject_GC_Track(x);
     }
     """
+    object row "engine_row"(Py_ssize_t n)
+    double *doubles "engine_doubles"(object row)
+    Py_ssize_t length "engine_length"(object row)

@@ -13,6 +13,15 @@ cdef class Value:
     cdef long long _mark
     cdef public unsigned char _requires_grad, _has_grad
 
+cdef class Extra:
+    cdef public object attributes, ctx, hooks, op, push, slopes
+    cdef public list parents
+    cdef public Py_ssize_t index, seen
+    cdef long long walk
+    @cython.locals(i=Py_ssize_t, slopes="double *")
+    cpdef list pairs(self)
+    cpdef bint runs_user_code(self)
+
 cpdef bint is_number(object x)
 cpdef double as_float(object x, object where) except? -1
 cpdef double as_number(object x, object where) except? -1
@@ -26,18 +35,18 @@ cdef Value option(Value a, object number, rules.binary_value value, rules.option
 @cython.locals(p=Value, q=Value, x=double, z=double, y=double, slope_a=double, slope_b=double)
 cdef object binary(object a, object b, rules.binary_value value, rules.binary_slopes slopes, object op)
 cdef object named(object a, object b, rules.binary_value value, rules.binary_slopes slopes, object op)
-cdef Value observed(Value v, object op, tuple operands)
+cpdef Value observed(Value v, object op, tuple operands)
 cdef void empty(Value v)
 @cython.locals(v=Value)
 cdef bint walk(Value root, double gradient) except -1
-@cython.locals(v=Value, p=Value, waiting=list)
+@cython.locals(v=Value, p=Value, extra=Extra, waiting=list)
 cdef bint arrange(list order, Value root, long long now) except -1
 @cython.locals(p=Value)
-cdef Value further(object extra, long long now)
+cdef Value further(Extra extra, long long now)
 @cython.locals(v=Value, p=Value, q=Value, leaves=list, slope=double, g=double, c=double)
 cdef int push_back(list order) except -1
 @cython.locals(c=double)
 cpdef double contribution(Value v, double gradient, double slope) except? -1
 cpdef int keep(Value v, double gradient) except -1
-@cython.locals(v=Value)
-cpdef adopt(Value v, object extra)
+@cython.locals(p=Value, i=Py_ssize_t, c=double, slopes="double *")
+cdef int spread(Value v, double g, Extra extra) except -1

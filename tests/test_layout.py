@@ -19,7 +19,8 @@ FAST = ROOT.parent / "engine_fast"
 # A module imports only from its left. What is not here is the rest: it imports what it likes,
 # and nothing here imports it.
 LINE = (
-    "nocython interpreter elementary rules special modes value builds habits by_hand registry "
+    "nocython interpreter elementary rules special modes value fused builds habits by_hand "
+    "registry lists "
     "kernels quiet nodes depth arguments checks function hooks graph differentiation dtypes memory "
     "views tensors "
     "devices creation convert ops"

@@ -9,6 +9,7 @@ import numpy as np
 
 from engine import builds
 from engine.checks import sums_to
+from engine.lists import dot_lists, or_list
 from engine.nodes import state
 from engine.ops.dims import clash
 from engine.quiet import quiet
@@ -147,6 +148,7 @@ class Dot(Operation):
         return None if b is None else g * b, None if a is None else g * a
 
 
+@or_list(dot_lists)
 @method
 def dot(input: Tensor, tensor: Tensor) -> Tensor:
     """The sum of products of two vectors of one length; RuntimeError otherwise."""

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from engine import dtypes
+from engine.lists import logsumexp_list, or_list, softmax_list
 from engine.ops.dims import axis
 from engine.ops.reduce import Dim, axes, numpy_names, spread
 from engine.quiet import quiet
@@ -34,6 +35,7 @@ class Logsumexp(Operation):
         return spread(g, shape, ctx.dims) * (x - spread(y, shape, ctx.dims)).exp(), None, None
 
 
+@or_list(logsumexp_list)
 @method
 @numpy_names
 def logsumexp(input: Tensor, dim: Dim, keepdim: bool = False) -> Tensor:
@@ -93,6 +95,7 @@ def scores(name: str, x: Tensor, dim: int, dtype: Any) -> tuple[Tensor, tuple[in
     return x, dims
 
 
+@or_list(softmax_list)
 @method
 def softmax(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
     """exp(input) / sum(exp(input)) along dim: from 0 to 1, with sum 1.

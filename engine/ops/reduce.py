@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from engine.checks import sums_to
+from engine.lists import or_list, sum_list
 from engine.nodes import state
 from engine.ops.dims import Sizes, each_axis, sizes
 from engine.ops.join import cat
@@ -70,6 +71,7 @@ class Sum(Operation):
         return spread(g, ctx.shape, ctx.dims), None, None
 
 
+@or_list(sum_list)
 @method
 @numpy_names
 def sum(input: Tensor, dim: Dim = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:

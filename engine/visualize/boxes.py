@@ -94,7 +94,7 @@ def results(roots: Sequence[Any]) -> Known:
 def is_rule(v: Any) -> bool:
     """Whether a Value is the result of a rule, whose operands stand in its two slots."""
     extra = v._extra
-    if isinstance(extra, value.Extra) and (extra.ctx or extra.push is not None or extra.more):
+    if isinstance(extra, value.Extra) and (extra.ctx or extra.push is not None or extra.parents):
         return False
     return value.op_of(v) in RULES
 
