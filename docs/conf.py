@@ -21,6 +21,7 @@ exclude_patterns = ["_build"]
 myst_heading_anchors = 3
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
+smartquotes = False  # "" is an empty text in Python
 toc_object_entries = False
 html_theme = "furo"
 html_title = "engine"
@@ -38,6 +39,10 @@ def setup(app):
 
 
 def plain_text(app, what, name, obj, options, lines):
+    """The docstring as markup; a Value's method of one line has that of its rule."""
+    rule = engine.registry.RULES.get(name.rpartition(".")[2])
+    if not any(lines) and rule is not None:
+        lines[:] = (rule.__doc__ or "").splitlines()
     lines[:] = reference_pages.restructured(lines)
 
 

@@ -19,10 +19,13 @@ from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
 
+import engine
+
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *ROOT.glob("examples/*.md")])
-FOLDERS = ("engine", "benchmarks", "examples", "docs")
-SOURCES = sorted(path for folder in FOLDERS for path in (ROOT / folder).rglob("*.py"))
+PACKAGE = Path(engine.__file__).parent  # which need not lie beside the tests
+FOLDERS = (PACKAGE, ROOT / "benchmarks", ROOT / "examples", ROOT / "docs")
+SOURCES = sorted(path for folder in FOLDERS for path in folder.rglob("*.py"))
 FENCE = re.compile(r"^(?:<!-- (.+?) -->\n+)?```(\S*)[^\n]*\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 # Sphinx reads these: a name that is missing in one ends its build with -W.
 DIRECTIVES = ("{toctree}", "{literalinclude}", "{figure}", "{note}")
@@ -147,8 +150,15 @@ class Example:
     kind: str
     text: str
 
+    @property
+    def module(self) -> str:
+        """The dotted name of the module that the file is."""
+        base = PACKAGE.parent if self.path.is_relative_to(PACKAGE) else ROOT
+        name = ".".join(self.path.relative_to(base).with_suffix("").parts)
+        return name.removesuffix(".__init__")
+
     def __str__(self) -> str:
-        return f"{self.path.relative_to(ROOT)}:{self.name}:{self.kind}"
+        return f"{self.module}:{self.name}:{self.kind}"
 
 
 def examples(path: Path) -> Iterator[Example]:
