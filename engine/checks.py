@@ -77,7 +77,19 @@ def counted(node: Node, given: Any) -> tuple[Any, ...]:
             f"got {len(given)}): backward returns one for each input ({names}), None for what "
             "needs none"
         )
+    for i in node._plain:
+        if given[i] is not None:
+            raise RuntimeError(unasked(node, i, given[i]))
     return given[:n]
+
+
+def unasked(node: Node, i: int, g: Any) -> str:
+    """The error for the gradient of a number, a None or another object outside every graph."""
+    return (
+        f"function {node.name()} returned a gradient different than None at position {i + 1}, but "
+        f"the corresponding forward input was not a Variable: {node._argument(i)} is neither a "
+        f"Value nor a Tensor, and backward needs to return None for it; got a {type(g).__name__}"
+    )
 
 
 def dirty(node: Any, x: Any, inputs: tuple[Any, ...], outputs: tuple[Any, ...]) -> None:

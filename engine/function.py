@@ -18,8 +18,8 @@ from engine.nodes import (
     TensorBase,
     Value,
     attach,
-    edge_of,
     is_floating,
+    link,
     modes,
     needs_grad,
     position,
@@ -112,7 +112,7 @@ class FunctionNode(Node):
         if not checks.any_in_graphs(outputs) and checks.any_in_graphs(args):
             outputs = tuple(checks.joined(self, x, args) for x in outputs)
         if recorded:
-            self._edges = tuple(map(edge_of, args))
+            link(self, args)
         for x in self._dirty:
             checks.dirty(self, x, args, outputs)
             x._change_in_place(self._function_name, recorded)

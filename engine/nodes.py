@@ -53,6 +53,7 @@ class Node:
 
     _edges: tuple[Any, ...] = ()
     _hidden: tuple[Any, ...] = ()
+    _plain: tuple[int, ...] = ()  # the inputs that are neither Values nor Tensors
     _shapes: Any = ()
     _hooks: Any = None
     once_differentiable = False
@@ -112,6 +113,13 @@ def edge_of(x: Any) -> Any:
         return x, 0
     node = x.grad_fn
     return (x, 0) if node is None else (node, x._output_nr)
+
+
+def link(node: Node, inputs: tuple[Any, ...]) -> None:
+    """Give the node an edge to each input, and tell constants of the graph from other objects."""
+    node._edges = tuple(map(edge_of, inputs))
+    if None in node._edges:
+        node._plain = tuple(i for i, x in enumerate(inputs) if not isinstance(x, DIFFERENTIABLE))
 
 
 def attach(x: Any, node: Node, number: int) -> Any:

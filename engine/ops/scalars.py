@@ -20,7 +20,8 @@ class StackValues(Operation):
 
     @staticmethod
     def backward(ctx: Any, g: Tensor) -> Any:
-        return tuple(unstack(g) if state.grad_enabled else g._array.tolist())
+        row = unstack(g) if state.grad_enabled else g._array.tolist()
+        return tuple(h if n else None for h, n in zip(row, ctx.needs_input_grad, strict=True))
 
 
 def stack_values(values: Any) -> Tensor:

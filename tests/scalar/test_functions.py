@@ -359,6 +359,22 @@ def test_too_many_gradients_are_refused_unless_the_rest_are_none():
     assert x.grad == 3.0
 
 
+@pytest.mark.parametrize("x", [Value(1.0), engine.ones(2, requires_grad=True)], ids=kind)
+@pytest.mark.parametrize("other", [2.0, None, "text", np.ones(2)], ids=kind)
+def test_a_gradient_for_what_is_neither_value_nor_tensor_is_refused(x, other):
+    F = function(forward=lambda ctx, x, other: x * 2.0, backward=lambda ctx, g: (g * 2.0, g * 0.0))
+    text = r"MineBackward returned a gradient different than None at position 2.*other is neither"
+    with pytest.raises(RuntimeError, match=text):
+        F.apply(x, other).backward(None if isinstance(x, Value) else engine.ones(2))
+
+
+def test_a_gradient_for_a_constant_of_the_graph_is_taken_and_dropped():
+    F = function(forward=lambda ctx, x, c: x * c, backward=lambda ctx, g: (g * 3.0, g))
+    x, constant = Value(1.0), Value(3.0, requires_grad=False)
+    F.apply(x, constant).backward()
+    assert (x.grad, constant.grad) == (3.0, 0.0)
+
+
 def test_a_gradient_of_a_shape_is_refused_for_a_value():
     with pytest.raises(RuntimeError, match=r"MineBackward.*got \(3,\) but.*\(\).*for x"):
         returning(engine.ones(3)).apply(Value(1.0)).backward()
