@@ -53,9 +53,6 @@ class Library:
     def is_floating(self, thing: Any) -> bool:
         return self.is_value(thing) or bool(thing.is_floating_point())
 
-    def dtype(self, name: str) -> Any:
-        return getattr(self.module, name)
-
     def seed(self, number: int) -> None:
         """Sets every generator that a forward may draw from."""
         random.seed(number)

@@ -131,16 +131,6 @@ class Pattern:
     def case(self, sizes: Sequence[int] | None = None, **fields: Any) -> Case:
         return Case(self.shapes(self.sizes if sizes is None else sizes), self.needs, **fields)
 
-    def untied(self) -> "Pattern":
-        """The same arguments with every dimension free."""
-        slots: list[Slot] = []
-        sizes: list[int] = []
-        for slot in self.slots:
-            dims = tuple(range(len(sizes), len(sizes) + len(slot.dims)))
-            sizes += [self.sizes[label] for label in slot.dims]
-            slots.append(replace(slot, dims=dims))
-        return Pattern(tuple(slots), tuple(sizes))
-
     def small(self) -> tuple[int, ...]:
         """Small sizes, different where the example's are, 1 where they are 1."""
         if sum(np.size(self.slots[i].example) for i in self.floating) <= BIG:

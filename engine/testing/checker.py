@@ -25,6 +25,7 @@ class Checker:
     """Findings and notes as they come up, and the time that is left.
 
     seconds: when these are over, the rest is left out and a note says so.
+    compared: the number of cases that forward took and whose gradients were looked at.
     """
 
     subject: Subject
@@ -32,8 +33,7 @@ class Checker:
     findings: list[Finding] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     seen: set[tuple[str, int]] = field(default_factory=set)
-    tried: int = 0
-    undecided: int = 0
+    compared: int = 0
 
     def __post_init__(self) -> None:
         self.until = monotonic() + self.seconds
@@ -85,6 +85,14 @@ class Checker:
                 self._note_shapes(case, numbers[0])
                 return
 
+    def _note_undecided(self, verdict: Verdict) -> None:
+        for i in verdict.undecided:
+            name = self.subject.pattern.slots[i].name
+            self.note(
+                f"`{name}`: in some cases the differences of forward did not settle (it is rough, "
+                "steep or rounded there), and its gradient was not judged."
+            )
+
     def _note_empty(self, case: Case, verdict: Verdict) -> None:
         """A note on a backward that fails for empty tensors and nothing else out of the way."""
         plain = case.but(shapes=()) == self.subject.case(seed=case.seed).but(shapes=())
@@ -110,8 +118,9 @@ class Checker:
         self.notes = list(dict.fromkeys(self.notes))
 
     def _take(self, case: Case, verdict: Verdict, quiet: bool) -> None:
-        self.tried += 1
-        self.undecided += bool(verdict.undecided)
+        self.compared += not verdict.refused
+        if case.values in ("ordinary", "example"):
+            self._note_undecided(verdict)
         for symptom in self.fresh(case, verdict):
             if symptom.what in NUMBERS or not quiet:
                 self.seen.add(_key(symptom))
@@ -136,6 +145,7 @@ class Checker:
             for symptom in verdict.symptoms
             if _key(symptom) not in self.seen
             and symptom.argument not in numbers
+            and not (symptom.what in NUMBERS and ("shape", symptom.argument) in self.seen)
             and not (numbers and symptom.what in ("ties", "raises") and self.wrong_now)
         ]
 

@@ -32,9 +32,9 @@ RANDOM = ("non-deterministic", "hidden-state")
 
 IMPLIED = {
     "upstream-changed": {"upstream-layout", "second-backward"},
-    "saved-changed": {"second-backward", "upstream-layout"},
+    "saved-changed": {"second-backward", "upstream-layout", "layout"},
     "non-deterministic": {"second-backward", "hidden-state", "threads", "precision"},
-    "hidden-state": {"threads"},
+    "hidden-state": {"threads", "memory"},
     "tensor-on-ctx": {"memory"},
     "repeated-input": {"ties"},
     "output-dtype": {"grad-dtype"},
@@ -71,7 +71,8 @@ def check(
     with library.settled(), _silence():
         _course(checker, example, surrogate, examples, seed)
     findings = without_implied(checker.findings)
-    return Report(subject.name, findings, checker.notes).at_least(Level.named(level))
+    report = Report(subject.name, findings, checker.notes, checker.compared)
+    return report.at_least(Level.named(level))
 
 
 def function_behind(target: Any) -> Any:
@@ -147,9 +148,19 @@ def settle(subject: Subject) -> Trial:
         subject.in_place = True
         trial = _example_run(subject)
     subject.small = accepted(subject)
-    sizes = [np.max(np.abs(trial.outputs[k]), initial=0.0) for k in trial.active]
-    subject.typical = float(np.nan_to_num(max(sizes, default=0.0), posinf=0.0))
+    subject.typical = max(_largest(trial), _largest(_small_run(subject)))
     return trial
+
+
+def _small_run(subject: Subject) -> Trial:
+    case = subject.case(subject.small)
+    return run(subject, case, subject.pattern.arrays(case))
+
+
+def _largest(trial: Trial) -> float:
+    """The largest finite value of the active outputs."""
+    sizes = [np.abs(trial.outputs[k]) for k in trial.active]
+    return max((float(np.max(a, initial=0.0, where=np.isfinite(a))) for a in sizes), default=0.0)
 
 
 def _example_run(subject: Subject) -> Trial:
@@ -315,8 +326,11 @@ def _search(checker: Checker, outputs: int, examples: int, seed: int) -> None:
         return
 
     def fails(case: Case) -> bool:
-        checker.tried += 1
-        return not checker.late() and bool(checker.fresh(case, verdict_of(checker.subject, case)))
+        if checker.late():
+            return False
+        verdict = verdict_of(checker.subject, case)
+        checker.compared += not verdict.refused
+        return bool(checker.fresh(case, verdict))
 
     found = search.search(checker.subject, outputs, fails, examples, seed)
     if found is not None:

@@ -151,7 +151,8 @@ def of_calls(
         for finding in report:
             findings.setdefault((finding.kind, finding.argument), finding)
     notes = dict.fromkeys(note for report in reports for note in report.notes)
-    return Report(function.__name__, list(findings.values()), list(notes))
+    cases = sum(report.cases for report in reports)
+    return Report(function.__name__, list(findings.values()), list(notes), cases)
 
 
 def run_check(target: Any, example: Sequence[Any], options: argparse.Namespace) -> Report:

@@ -212,7 +212,8 @@ def _other_sizes(e: Evidence, number: float) -> str | None:
         return None
     known = np.abs(second.expected) > 1e-3 * second.size
     now = float(np.median(second.given[known] / second.expected[known]))
-    if math.isclose(now, number, rel_tol=1e-6 if case.eps < 1e-10 else 1e-2):
+    near = 1e-6 if case.eps < 1e-10 else 1e-2
+    if math.isclose(now, number, rel_tol=near) or math.isclose(now, 1.0, rel_tol=near):
         return None
     return f"{_ratio(number)} for {_shapes(case)}, {_ratio(now)} for {_shapes(second.case)}"
 
@@ -405,6 +406,24 @@ def _elementwise(matrix: Array) -> bool:
     return bool(square and not (matrix - np.diag(np.diag(matrix))).any())
 
 
+def reordered(e: Evidence) -> Answer:
+    """Every slope is right and stands at another entry of the argument."""
+    shape = e.jac.shape_in
+    for axis in range(len(shape)):
+        turned = np.flip(e.expected.reshape(-1, *shape), axis + 1).reshape(e.expected.shape)
+        if shape[axis] > 1 and e.same(e.given, turned):
+            return "flipped", (
+                f"the gradient is right, but in reverse order along dimension {axis} of "
+                f"`{e.jac.name}`; {first_wrong(e.jac)}. Leave out the flip, or flip it back."
+            )
+    if not np.any(e.given) or not e.same(np.sort(e.given), np.sort(e.expected)):
+        return None
+    return "misplaced", (
+        f"the slopes are right, but stand at other entries of "
+        f"`{e.jac.name}`; {first_wrong(e.jac)}. What forward takes from a place goes back to it."
+    )
+
+
 def coupling(e: Evidence) -> Answer:
     """Entries depend on each other, and backward takes each alone."""
     used = np.abs(e.expected) > e.jac.tolerance
@@ -505,6 +524,20 @@ def _follows(ratio: Array, factors: Array) -> bool:
     return bool(close.all())
 
 
+def few_digits(e: Evidence) -> Answer:
+    """Right in the first digits, and in no more than these."""
+    off = np.where(e.jac.settled, np.abs(e.given - e.expected), 0.0)
+    worst = float(np.max(off, initial=0.0)) / (e.jac.size or 1.0)
+    if not 0.0 < worst < 3e-3 or not np.any(e.jac.wrong):
+        return None
+    return "few-digits", (
+        f"only about {max(1, round(-math.log10(worst)))} digits of it are right: "
+        f"{first_wrong(e.jac)}. Look for a cast to a shorter type (half, float32) in backward, a "
+        "difference quotient with a step too long or too short, or an approximate formula in "
+        "forward or backward only."
+    )
+
+
 def branch(e: Evidence) -> Answer:
     """Right on one side of a number and wrong on the other."""
     x = np.ravel(e.jac.arrays[e.jac.argument])
@@ -559,11 +592,13 @@ EXPLANATIONS: Sequence[Callable[[Evidence], Answer]] = (
     adjoint,
     misplaced,
     at_flipped,
+    reordered,
     coupling,
     missing_sum,
     upstream_reduced,
     averaged,
     averaged_rows,
+    few_digits,
     branch,
     term,
 )

@@ -189,6 +189,7 @@ def _compare_one(
     own += subject.least_slope(i) * float(np.sum(np.abs(v)) * np.max(np.abs(direction)))
     rough = Comparison(slope(line, rounding=subject.rounding(case)), v, line(0.0), case.eps, own)
     if rough.agrees(given):
+        verdict.undecided += [] if rough.settled else [i]
         return
     witnesses = better(line, scales(arrays[i]), subject.rounding(case))
     fine = Comparison(witnesses, v, line(0.0), case.eps, own)
@@ -266,7 +267,7 @@ class Comparison:
     @property
     def settled(self) -> bool:
         """True when the differences say enough to call a gradient wrong."""
-        return bool(np.isfinite(self.doubt)) and self.doubt < 0.01 * (self.size + self.floor)
+        return bool(np.isfinite(self.doubt)) and self.doubt < 0.01 * self.size + self.floor
 
     def agrees(self, given: float) -> bool:
         if not np.isfinite(given):

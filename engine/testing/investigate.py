@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from engine.testing import program
+from engine.testing.adapter import Array
 from engine.testing.cases import Case
 from engine.testing.explain import Evidence, explain, first_wrong, upstream
 from engine.testing.first import Symptom, Verdict, examine, packed
@@ -13,7 +14,7 @@ from engine.testing.jacobian import Jacobian, jacobian, sharpened
 from engine.testing.kinks import examine_kinks, kink_words, widened
 from engine.testing.report import Finding, Level
 from engine.testing.shrink import essential, neutralised, smallest
-from engine.testing.trial import Subject, run
+from engine.testing.trial import Subject, Trial, run
 
 NUMBERS = ("wrong", "none", "nan")
 KINK_STYLES = ("kinks", "ties", "zeros")
@@ -211,21 +212,27 @@ def _tied_slopes(subject: Subject, case: Case) -> tuple[float, float]:
 
 
 def _raised(subject: Subject, little: Case, changed: set[str]) -> tuple[str, str]:
-    error = verdict_of(subject, little).trial.error
+    trial = verdict_of(subject, little).trial
+    error, count = trial.error, len(trial.outputs)
     first = (str(error).splitlines() or [""])[0].rstrip(".")
     said = f"backward raises {type(error).__name__}: {first}"
     if isinstance(error, TypeError) and "positional argument" in str(error):
-        count = len(verdict_of(subject, little).trial.outputs)
         return "backward-arguments", (
             f"{said}. forward returns {count} outputs, so backward takes ctx and {count} "
             "gradients, also for outputs that are not differentiable."
         )
-    absent = _absent(subject, little)
+    return _raised_when(subject, little, changed, said)
+
+
+def _raised_when(
+    subject: Subject, little: Case, changed: set[str], said: str
+) -> tuple[str, str]:
+    """Under which circumstance backward raises."""
+    absent, context = _absent(subject, little), _context(subject, little)
     if absent:
         return "optional-argument", (
             f"{said}, when `{absent}` is None, which forward takes: test for None in backward too."
         )
-    context = _context(subject, little)
     if little.upstream.startswith("only"):
         return "none-upstream", (
             f"{said}, when only output {little.upstream[5:]} is used: after "
@@ -275,6 +282,12 @@ def _shape(
     got, want = (found[0] if found else symptom).detail
     name = subject.pattern.slots[symptom.argument].name
     said = f"backward returns a gradient of shape {got} for `{name}` of shape {want}"
+    other = _exchanged(subject, case, symptom.argument)
+    if other and got != want[::-1]:
+        return "swapped", (
+            f"{said}, and one of that shape for `{other}`: return one gradient per argument, in "
+            "the order of forward's arguments."
+        )
     if got == want[::-1] and got != want:
         return "transposed", f"{said}: it is transposed. Transpose it, or exchange the factors."
     if len(got) < len(want):
@@ -288,6 +301,17 @@ def _shape(
     else:
         cure = f"return one of `{name}`'s own shape"
     return "missing-sum" if "sum over" in cure else "grad-shape", f"{said}: {cure}."
+
+
+def _exchanged(subject: Subject, case: Case, i: int) -> str:
+    """The argument whose gradient stands in the place of argument i's, as both shapes tell."""
+    log = verdict_of(subject, case).trial.log
+    shapes = [tuple(getattr(x, "shape", ())) for x in log.inputs]
+    got = [tuple(getattr(g, "shape", ())) for g in log.gradients[: len(shapes)]]
+    for j in subject.pattern.floating:
+        if j != i and max(i, j) < len(got) and (got[i], got[j]) == (shapes[j], shapes[i]):
+            return subject.pattern.slots[j].name
+    return ""
 
 
 def _type(
@@ -331,19 +355,26 @@ def write_program(subject: Subject, case: Case, symptom: Symptom) -> str:
     if symptom.what == "ties":
         right = _tied_slopes(subject, case)[1]
         return program.ties_program(subject, case, arrays, trial, wanted, right)
-    if symptom.what not in NUMBERS:
+    bounds = _right(subject, case, trial, symptom) if symptom.what in NUMBERS else None
+    if bounds is None:
         return program.failing_program(subject, case, arrays, trial, wanted)
+    return program.gradient_program(subject, case, arrays, trial, symptom.argument, *bounds)
+
+
+def _right(
+    subject: Subject, case: Case, trial: Trial, symptom: Symptom
+) -> tuple[Array, Array] | None:
+    """The smallest and the largest gradient that is right, entry by entry."""
+    i, arrays = symptom.argument, subject.pattern.arrays(case)
     if packed(subject, case) != case:
-        twin = run(subject, packed(subject, case), arrays, trial.upstream)
-        g = twin.grads[symptom.argument]
-        same = np.zeros(np.shape(arrays[symptom.argument])) if g is None else g
-        i = symptom.argument
-        return program.gradient_program(subject, case, arrays, trial, i, same, same)
-    found = jacobian(subject, case, symptom.argument)
+        g = run(subject, packed(subject, case), arrays, trial.upstream).grads[i]
+        same_numbers = np.zeros(np.shape(arrays[i])) if g is None else g
+        return same_numbers, same_numbers
+    found = jacobian(subject, case, i)
     if found is None:
-        return program.failing_program(subject, case, arrays, trial, wanted)
+        return None
     found = sharpened(found)
     v = np.concatenate([np.ravel(g) for g in trial.upstream])[:, None]
-    low = np.minimum(v * found.low, v * found.high).sum(axis=0).reshape(found.shape_in)
-    high = np.maximum(v * found.low, v * found.high).sum(axis=0).reshape(found.shape_in)
-    return program.gradient_program(subject, case, arrays, trial, symptom.argument, low, high)
+    low = np.minimum(v * found.low, v * found.high).sum(axis=0)
+    high = np.maximum(v * found.low, v * found.high).sum(axis=0)
+    return low.reshape(found.shape_in), high.reshape(found.shape_in)

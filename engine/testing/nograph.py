@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from engine.testing.adapter import Library
+from engine.testing.nests import tensors_in
 from engine.testing.report import Finding, Level
 from engine.testing.source import functions_of
 from engine.testing.trial import Subject, Trial
@@ -29,27 +29,6 @@ def _hidden(name: str, where: str) -> Finding:
         "arguments of apply, so this one silently gets none. Pass each tensor as an argument of "
         "its own (`apply(*tensors)`), and return one gradient for each."
     ))  # fmt: skip
-
-
-def tensors_in(thing: Any, library: Library, depth: int = 3) -> Iterator[Any]:
-    """Floating tensors and Values in a nest of lists, dicts, objects and modules."""
-    if library.is_node(thing):
-        if library.is_floating(thing):
-            yield thing
-    elif depth:
-        for inner in _contents(thing):
-            yield from tensors_in(inner, library, depth - 1)
-
-
-def _contents(thing: Any) -> list[Any]:
-    if isinstance(thing, (list, tuple, set)):
-        return list(thing)
-    if isinstance(thing, dict):
-        return list(thing.values())
-    if callable(getattr(thing, "parameters", None)) and not isinstance(thing, type):
-        return list(thing.parameters())
-    plain = isinstance(thing, (type, str, bytes, np.ndarray)) or inspect.ismodule(thing)
-    return [] if plain else list(getattr(thing, "__dict__", {}).values())
 
 
 def taken_from_outside(subject: Subject) -> Iterator[tuple[str, Any]]:

@@ -12,6 +12,7 @@ import numpy as np
 from engine.testing import program
 from engine.testing.cases import Case
 from engine.testing.first import contract
+from engine.testing.nests import tensors_in
 from engine.testing.report import Finding, Level
 from engine.testing.spy import NOTHING, Log
 from engine.testing.trial import Subject, Trial, run
@@ -110,23 +111,23 @@ def upstream_changed(s: Scene) -> Iterator[Finding]:
 
 
 def tensor_on_ctx(s: Scene) -> Iterator[Finding]:
-    """An input or output is kept as an attribute of ctx."""
+    """An input or output is kept as an attribute of ctx, or in a list or an object there."""
     for name, thing in s.log.kept.items():
-        for t in thing if isinstance(thing, (list, tuple)) else (thing,):
+        for t in tensors_in(thing, s.subject.library):
             role = _role(s, t)
             if role:
-                words = CTX[role].format(name)
+                words = CTX[role].format(name, "is" if t is thing else "holds")
                 yield Finding(Level.WASTEFUL, "tensor-on-ctx", _argument(s, t), words)
                 break
 
 
 CTX = {
     "output": (
-        "ctx.{0} is an output of forward: output and ctx hold each other, so that neither is "
+        "ctx.{0} {1} an output of forward: output and ctx hold each other, so that neither is "
         "freed until the garbage collector runs (a leak). Use ctx.save_for_backward."
     ),
     "input": (
-        "ctx.{0} is an input of forward (or shares its memory): when it is changed in place "
+        "ctx.{0} {1} an input of forward (or shares its memory): when it is changed in place "
         "between forward and backward, backward silently uses the new numbers (a stale value), "
         "and its memory is held longer. Use ctx.save_for_backward, which notices."
     ),
@@ -214,6 +215,21 @@ def _dtype(s: Scene, name: str, got: str, want: str) -> Finding:
     ))  # fmt: skip
 
 
+def forward_layout(s: Scene) -> Iterator[Finding]:
+    """forward takes packed tensors and raises for the same numbers in other memory."""
+    for layout in ("transposed", "strided") if not s.trial.stage else ():
+        case = s.case.but(layouts=(layout,) * len(s.arrays))
+        trial = run(s.subject, case, s.arrays)
+        # A refusal on purpose is of another type.
+        if trial.stage == "forward" and isinstance(trial.error, RuntimeError):
+            first = str(trial.error).splitlines()[0].rstrip(".")
+            cure = "" if "reshape" in first else " Use reshape instead of view."
+            message = f"forward raises for an input whose memory is {layout}: {first}.{cure}"
+            lines = program.call_lines(s.subject, case, s.arrays, s.trial)
+            yield Finding(Level.SHAPES, "layout", "", message, text(*lines))
+            return
+
+
 ON_EXAMPLE: tuple[Probe, ...] = (
     input_changed,
     saved_changed,
@@ -223,4 +239,5 @@ ON_EXAMPLE: tuple[Probe, ...] = (
     saved_for_nothing,
     marked_output,
     gradient_form,
+    forward_layout,
 )

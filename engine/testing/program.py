@@ -48,13 +48,28 @@ def variable(subject: Subject, i: int) -> str:
 def _argument(case: Case, arrays: Sequence[Any], i: int, floating: bool, value: bool) -> str:
     array = arrays[i]
     if not isinstance(array, np.ndarray):
-        return repr(array)
+        return spelled(array)
     if value:
         return f"torch.Value({float(array)!r}, requires_grad={case.needs[i]})"
     dtype = f", dtype=torch.{case.dtype}" if floating else ""
     if not floating and array.size == 0:
         dtype = f", dtype=torch.{array.dtype}"
     return _laid_out(array, dtype, case.layout(i)) + _asking(case, i, floating)
+
+
+def spelled(thing: Any) -> str:
+    """A plain argument as Python text, tensors in lists and dicts among them."""
+    if isinstance(thing, dict):
+        return f"{{{', '.join(f'{k!r}: {spelled(v)}' for k, v in thing.items())}}}"
+    if isinstance(thing, list):
+        return f"[{', '.join(map(spelled, thing))}]"
+    if isinstance(thing, tuple):
+        return f"({', '.join(map(spelled, thing))}{',' * (len(thing) == 1)})"
+    if hasattr(thing, "requires_grad_"):
+        asking = ".requires_grad_()" if thing.requires_grad else ""
+        dtype = str(thing.dtype).split(".")[-1]
+        return f"torch.tensor({numbers(thing.detach().numpy())}, dtype=torch.{dtype}){asking}"
+    return repr(thing)
 
 
 def _asking(case: Case, i: int, floating: bool) -> str:
@@ -140,13 +155,21 @@ def _comparison(subject: Subject, case: Case, i: int, low: Array, high: Array) -
     if np.allclose(low, high, rtol=1e-9, atol=0):
         message = f'f"the gradient of {name} is {{grad}}, right is {{right}}"'
         right = f"right = torch.tensor({numbers(short(low))}, {dtype})"
-        return [right, f"assert torch.allclose(grad, right, rtol=1e-4, atol=1e-6), {message}"]
+        close = f"torch.allclose(grad, right, {tolerance(low, case)})"
+        return [right, f"assert {close}, {message}"]
     message = f'f"the gradient of {name} is {{grad}}, right is {{low}} to {{high}}"'
     return [
         f"low = torch.tensor({numbers(short(low))}, {dtype})",
         f"high = torch.tensor({numbers(short(high))}, {dtype})",
         f"assert ((low - 1e-6 <= grad) & (grad <= high + 1e-6)).all(), {message}",
     ]
+
+
+def tolerance(right: Array, case: Case) -> str:
+    """The arguments of allclose for a gradient from differences."""
+    relative = 1e-5 if case.eps < 1e-10 else 1e-3
+    size = float(np.max(np.abs(right), initial=0.0, where=np.isfinite(right)))
+    return f"rtol={relative:g}, atol={relative * (size or 1e-3):.1g}"
 
 
 def short(a: Array) -> Array:

@@ -71,11 +71,13 @@ class Report:
     subject: the name of what was checked.
     findings: the mistakes.
     notes: what could not be decided and what was left out, which is no mistake.
+    cases: how many calls were compared with differences of forward.
     """
 
     subject: str
     findings: list[Finding] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    cases: int = 0
 
     def __post_init__(self) -> None:
         self.findings.sort(key=lambda finding: -finding.level)
@@ -94,7 +96,7 @@ class Report:
     def at_least(self, level: Level) -> "Report":
         """The same report without the findings that are less bad than a level."""
         kept = [finding for finding in self.findings if finding.level >= level]
-        return Report(self.subject, kept, self.notes)
+        return Report(self.subject, kept, self.notes, self.cases)
 
     def __str__(self) -> str:
         count = len(self.findings)
@@ -110,10 +112,11 @@ class Report:
             "status": self.status,
             "findings": findings,
             "notes": self.notes,
+            "cases": self.cases,
         }
 
     def json(self) -> str:
-        """The report as JSON text: subject, status, findings, notes."""
+        """The report as JSON text: subject, status, findings, notes, cases."""
         return json.dumps(self.as_dict(), indent=2, ensure_ascii=False)
 
     def html(self) -> str:

@@ -1,13 +1,15 @@
 """Random combinations of all that is varied, drawn and made small by hypothesis."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
-from engine.testing.cases import Case, Shape
+from engine.testing.cases import Case
+from engine.testing.investigate import KINK_STYLES
 from engine.testing.plan import LAYOUTS, NUMBERS
 from engine.testing.trial import Subject
 
-STYLES = ("ordinary", "ordinary", "ordinary", "example", "kinks", "ties", "zeros", *NUMBERS)
+STYLES = ("ordinary", "ordinary", "ordinary", "example", *KINK_STYLES, *NUMBERS)
 
 
 def cases(subject: Subject, outputs: int) -> Any:
@@ -23,8 +25,8 @@ def cases(subject: Subject, outputs: int) -> Any:
     needs = [st.booleans() if need else st.just(False) for need in subject.pattern.needs]
     upstreams = ["random", "expanded", "transposed", *[f"only {k}" for k in range(outputs)]]
     return st.builds(
-        Case,
-        shapes=st.tuples(*chosen).map(subject.pattern.shapes),
+        partial(_case, subject),
+        sizes=st.tuples(*chosen),
         needs=st.tuples(*needs).filter(any),
         seed=st.integers(0, 10**6),
         values=st.sampled_from(STYLES),
@@ -34,6 +36,12 @@ def cases(subject: Subject, outputs: int) -> Any:
         upstream=st.sampled_from(upstreams if outputs > 1 else upstreams[:3]),
         dtype=st.just(subject.dtype),
     )
+
+
+def _case(subject: Subject, sizes: tuple[int, ...], values: str, **fields: Any) -> Case:
+    """A case of given sizes; of small ones where every entry is looked at alone."""
+    sizes = tuple(min(n, 2) for n in sizes) if values in KINK_STYLES else sizes
+    return Case(subject.pattern.shapes(sizes), values=values, **fields)
 
 
 def search(
@@ -68,6 +76,3 @@ def missing() -> str:
     except ImportError:
         return "random combinations were left out: `pip install hypothesis` adds them."
     return ""
-
-
-__all__ = ["Shape", "cases", "missing", "search"]

@@ -270,12 +270,33 @@ def _words(subject: Subject, found: Second, log: Log) -> tuple[str, str]:
             f"differentiating backward raises {type(found.error).__name__}: {found.error}. Mark "
             "backward with @once_differentiable, or write it in operations that have a gradient."
         )
+    other = _called_in_backward(subject)
+    if found.state == "wrong" and other:
+        return "wrong-second-derivative", (
+            f"second derivatives are silently wrong: backward calls `{other}`, a Function whose "
+            f"own backward is wrong. Check it by itself: check({other}, ...)."
+        )
     how = "silently zero" if found.state == "cut" else silent
     return "missing-once-differentiable", (
         f"backward cannot be differentiated (it leaves the graph: NumPy, .data, detach(), "
         f".item(), no_grad or a black box), but does not say so; second derivatives are {how}. "
         "Put @once_differentiable under @staticmethod, or write backward in operations of tensors."
     )
+
+
+def _called_in_backward(subject: Subject) -> str:
+    """The name of another custom Function in the graph of the gradients; "" when none is."""
+    case = subject.case(subject.small)
+    graph = _graph(subject, case, subject.pattern.arrays(case), None)
+    nodes = [g.grad_fn for g in graph.grads if g is not None] if graph else []
+    for node in nodes:  # the list grows while it is read
+        made_by = getattr(node, "_forward_cls", None) or getattr(node, "_function", None)
+        module = str(getattr(made_by, "__module__", "engine")).split(".")[0]
+        if module not in ("engine", "torch") and made_by is not subject.target:
+            return str(getattr(made_by, "__name__", ""))
+        known = {id(n) for n in nodes}
+        nodes += [n for n, _ in getattr(node, "next_functions", ()) if n and id(n) not in known]
+    return ""
 
 
 def intermediates(log: Log, library: Library) -> str:
@@ -311,10 +332,13 @@ def second_program(subject: Subject, case: Case, j: int) -> str:
     names = [program.variable(subject, i) for i in inputs]
     lines = program.call_lines(subject, case, arrays, trial)
     lines += program.upstream_lines(subject, case, trial, requires_grad=True)
-    graph = _graph(subject, case, arrays, None) if trial.stage == "" else None
+    lines.append(f"grads = torch.autograd.grad(y, [{', '.join(names)}], g, create_graph=True)")
+    try:
+        graph = _graph(subject, case, arrays, None)
+    except Exception:
+        graph = None
     if graph is None:
         return "\n".join(lines) + "\n"
-    lines.append(f"grads = torch.autograd.grad(y, [{', '.join(names)}], g, create_graph=True)")
     lines += _weighted(subject, case, graph)
     wanted = "*g" if j == UPSTREAM else program.variable(subject, j)
     lines.append(f"second = torch.autograd.grad(total, [{wanted}])")

@@ -1,13 +1,11 @@
 """Makes a failing case small: neutral where it can be, then fewer entries, then round numbers."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import fields
 
 from engine.testing.cases import Case, Shape
 from engine.testing.trial import Subject
 
 Fails = Callable[[Case], bool]
-NEUTRAL = {f.name: f.default for f in fields(Case) if f.name not in ("shapes", "needs", "seed")}
 
 
 def neutralised(subject: Subject, case: Case, fails: Fails) -> Case:

@@ -55,9 +55,9 @@ def findings(cls: type[Any], programs: int, size: int, seed: int,
 def unfit(cls: type[Any]) -> Finding | None:
     """The finding on a class of which nothing else can be checked."""
     try:
-        subject, v = Subject(cls), cls(0.5)
-        cls(2.0).backward()
-        number, gradient = subject.number(v), subject.gradient(v)
+        subject, v, root = Subject(cls), cls(0.5), cls(2.0)
+        root.backward()
+        number, gradient, start = subject.number(v), subject.gradient(v), subject.gradient(root)
     except Exception as error:
         message = f"raises {type(error).__name__}: {error}{unhashable(error)}"
         return Finding(NOW, "raises", f"{cls.__name__}(2.0).backward()", message)
@@ -67,6 +67,9 @@ def unfit(cls: type[Any]) -> Finding | None:
     if gradient != 0.0:
         message = f"has a gradient of {gradient!r} before any backward; 0 is right"
         return Finding(NOW, "start", f"{cls.__name__}(0.5)", message)
+    if start not in (0.0, 1.0):
+        message = f"backward gives the Value itself a gradient of {start!r}; it must start with 1"
+        return Finding(NOW, "root", f"{cls.__name__}(2.0).backward()", message)
     return None
 
 

@@ -178,11 +178,27 @@ class Search:
         program = shrunk(program, fails)
         best = self.best(program)
         if best is None:
-            self.unjudged.update(self.methods(program))
             kind = unexplained_kind(program)
-            return Finding(NOW, kind, self.text(program), UNEXPLAINED[kind], self.shown(program))
+            said = UNEXPLAINED[kind] + self.side(program)
+            self.unjudged.update(self.methods(program))
+            return Finding(NOW, kind, self.text(program), said, self.shown(program))
         self.mistakes.append(best)
         return Finding(NOW, kind_of(best), self.place(best), fact(best), self.shown(program))
+
+    def side(self, program: Program) -> str:
+        """Words on a slope that is right for operands of one sign only."""
+        if len(program.steps) > 1 or program.steps[0].form.kinds not in ("v", "vc"):
+            return ""
+        wrong = {}
+        for x in (-3.0, -1.5, -0.5, 0.5, 1.5, 3.0):
+            moved = Program((x,), program.steps)
+            tape, got = self.tape(moved), self.subject.outcome(moved)
+            if tape is not None and got.error is None:
+                wrong[x] = self.unexplained(moved, tape, got)
+        for sign, side in ((-1.0, "negative"), (1.0, "positive")):
+            if wrong and all(wrong[x] == (sign * x > 0) for x in wrong):
+                return f"; wrong for {side} operands only: a branch, a sign or an abs() too many"
+        return ""
 
     def best(self, program: Program) -> Mistake | None:
         """Of the mistakes that explain the program, the one that explains the most others."""

@@ -1,15 +1,21 @@
 """How many wrong Functions `engine.testing` finds, and how many right ones it alarms for.
 
-    python -m tests.testing.rates [--runs 5] [--examples 200] [--json FILE]
+    python -m tests.testing.rates [wrong | right] [--runs 1000] [--jobs 1] [--json FILE]
 
-prints both rates and stores them. A run is one whole check with a seed of its own; --examples is
-the number of random cases at the end of each.
+Every wrong Function is checked once. Every right one is checked again and again, each time with
+other numbers, until at least so many runs of it were compared with differences of forward; a run
+is one call, forward and backward, that forward took. Prints both rates and stores them; of a file
+that is there, the half that was not asked for stays. With ENGINE_CHECK_LIBRARY=torch the Functions
+are torch's.
 """
 
 import argparse
 import json
 import sys
 from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cache, partial
+from multiprocessing import get_context
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -18,73 +24,114 @@ from engine.testing import Report, check
 from tests.testing.collection import Entry, entries
 from tests.testing.library import NAME
 
+STORED = Path(__file__).with_name(f"rates_{NAME}.json")
+EXAMPLES = 200  # random cases in one check of a right Function
+MOST = 20  # checks of one Function
+
 
 def found(entry: Entry, report: Report) -> bool:
     """True when the declared finding, its kind and its argument, is in the report."""
     return any((f.kind, f.argument) == (entry.kind, entry.argument) for f in report)
 
 
-def subjects(folder: str) -> list[Entry]:
-    """The Functions of a folder; engine's own operations are right ones too."""
-    found = entries(folder)
-    if folder == "right" and NAME == "engine":
+@cache
+def right_ones() -> list[Entry]:
+    """The right Functions of the collection; engine's own operations are right ones too."""
+    found = entries("right")
+    if NAME == "engine":
         from tests.testing.operations import operations
 
         found += operations()
     return found
 
 
-def reports(folder: str, runs: int, examples: int) -> Iterator[tuple[Entry, int, Report]]:
-    """Every Function of a folder, checked once for each run."""
-    for entry in subjects(folder):
-        for seed in range(runs):
-            made = check(entry.function, *entry.example(), seed=seed, examples=examples)
-            yield entry, seed, made
+@dataclass
+class Row:
+    """What came of one right Function. seconds: of all its checks."""
+
+    checks: int = 0
+    runs: int = 0
+    alarms: list[str] = field(default_factory=list)
+    unexamined: list[str] = field(default_factory=list)
+    seconds: float = 0.0
 
 
-def measure(runs: int, examples: int) -> dict[str, Any]:
-    """The rates, and by name what was missed and what alarmed."""
-    start = perf_counter()
-    wrong = list(reports("wrong", 1, examples))
-    missed = [entry.name for entry, _, report in wrong if not found(entry, report)]
-    right = list(reports("right", runs, examples))
-    alarms = [
-        {"function": entry.name, "seed": seed, "findings": [str(f) for f in report]}
-        for entry, seed, report in right
-        if not report
-    ]
-    return {
-        "library": NAME,
-        "wrong": len(wrong),
-        "found": len(wrong) - len(missed),
-        "missed": missed,
-        "right": len(right) // runs,
-        "runs": runs,
-        "examples": examples,
-        "alarms": alarms,
-        "seconds_per_check": (perf_counter() - start) / (len(wrong) + len(right)),
-    }
+def row(entry: Entry, runs: int) -> Row:
+    """Checks a right Function with one seed after the other."""
+    made, start = Row(), perf_counter()
+    while made.runs < runs and made.checks < MOST:
+        limits: dict[str, Any] = {"seed": made.checks, "examples": EXAMPLES, "seconds": 600.0}
+        report = check(entry.function, *entry.example(), **limits)
+        made.alarms += [f"seed {made.checks}: {finding}" for finding in report]
+        made.unexamined += [note for note in report.notes if "could not be" in note]
+        made.checks += 1
+        made.runs += report.cases
+    made.seconds = round(perf_counter() - start, 1)
+    return made
+
+
+def numbered(k: int, runs: int) -> Row:
+    """The row of the right Function with a number, which every process knows."""
+    return row(right_ones()[k], runs)
+
+
+def rows(runs: int, jobs: int) -> Iterator[tuple[str, Row]]:
+    """The row of every right Function, under its name."""
+    names = [entry.name for entry in right_ones()]
+    with get_context("spawn").Pool(jobs) as pool:
+        made = pool.imap(partial(numbered, runs=runs), range(len(names)))
+        yield from zip(names, made, strict=True)
+
+
+def of_wrong() -> dict[str, Any]:
+    """How many wrong Functions were found with their explanation, and which were missed."""
+    wrong = entries("wrong")
+    missed = [e.name for e in wrong if not found(e, check(e.function, *e.example()))]
+    return {"functions": len(wrong), "missed": missed}
+
+
+def of_right(runs: int, jobs: int) -> dict[str, Any]:
+    """What came of each right Function."""
+    made = {}
+    for name, found in rows(runs, jobs):
+        made[name] = vars(found)
+        print(f"{name:40}", *(f"{k} {v}" for k, v in made[name].items()), flush=True)
+    return made
+
+
+def summary(rates: dict[str, Any]) -> str:
+    count, missed = rates["wrong"]["functions"], len(rates["wrong"]["missed"])
+    right = rates["right"].values()
+    alarms = sum(len(row["alarms"]) for row in right)
+    checks, runs = (sum(row[key] for row in right) for key in ("checks", "runs"))
+    return (
+        f"{count - missed} of {count} wrong Functions found with their explanation\n"
+        f"{alarms} alarms for {len(right)} right Functions in {checks} checks, {runs} runs, "
+        f"{min((row['runs'] for row in right), default=0)} or more of each"
+    )
+
+
+def options_of(argv: list[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m tests.testing.rates", description=__doc__)
+    parser.add_argument("half", nargs="?", choices=["wrong", "right"], help="both by default")
+    parser.add_argument("--runs", type=int, default=1000, help="at least, of each right Function")
+    parser.add_argument("--jobs", type=int, default=1, help="processes")
+    parser.add_argument("--json", type=Path, default=STORED, help="where the rates are stored")
+    return parser.parse_args(argv)
 
 
 def main(argv: list[str]) -> int:
-    parser = argparse.ArgumentParser(prog="python -m tests.testing.rates", description=__doc__)
-    parser.add_argument("--runs", type=int, default=1, help="checks of each right Function")
-    parser.add_argument("--examples", type=int, default=60, help="random cases in each check")
-    parser.add_argument("--json", default="rates.json", help="where the rates are stored")
-    options = parser.parse_args(argv)
-    rates = measure(options.runs, options.examples)
-    Path(options.json).write_text(json.dumps(rates, indent=2) + "\n")
-    print(f"{rates['found']} of {rates['wrong']} wrong Functions found with their explanation")
-    print(
-        f"{len(rates['alarms'])} alarms in {options.runs} checks of each of {rates['right']} right "
-        f"Functions, {options.examples} random cases in each"
-    )
-    print(f"{rates['seconds_per_check']:.2f} s a check; stored in {options.json}")
-    for name in rates["missed"]:
-        print(f"missed: {name}")
-    for alarm in rates["alarms"]:
-        print(f"alarm: {alarm['function']}, seed {alarm['seed']}: {alarm['findings']}")
-    return int(bool(rates["missed"] or rates["alarms"]))
+    options, rates = options_of(argv), {"wrong": {"functions": 0, "missed": []}, "right": {}}
+    if options.json.exists():
+        rates |= json.loads(options.json.read_text(encoding="utf-8"))
+    if options.half != "right":
+        rates["wrong"] = of_wrong()
+    if options.half != "wrong":
+        rates["right"] = of_right(options.runs, options.jobs)
+    rates |= {"command": "python -m tests.testing.rates", "library": NAME}
+    options.json.write_text(json.dumps(rates, indent=1) + "\n", encoding="utf-8")
+    print(summary(rates), f"Stored in {options.json}", sep="\n")
+    return int(bool(rates["wrong"]["missed"] or any(r["alarms"] for r in rates["right"].values())))
 
 
 if __name__ == "__main__":

@@ -247,6 +247,23 @@ def test_wrong_jvp_is_found():
     assert "wrong-jvp" in kinds(check(Sine, randn(3), examples=0))
 
 
+def test_what_cannot_be_decided_is_said():
+    class Rough(Function):
+        """A ripple of a millionth makes every difference of its values another one."""
+
+        @staticmethod
+        def forward(ctx, x):
+            return x + 1e-2 * torch.sin(1e6 * x)
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * 1.0
+
+    report = check(Rough, randn(4), examples=0)
+    assert report
+    assert any("did not settle" in note for note in report.notes)
+
+
 def test_without_hypothesis_the_rest_is_still_checked(monkeypatch):
     monkeypatch.setitem(sys.modules, "hypothesis", None)
     report = check(Exp, randn(3))

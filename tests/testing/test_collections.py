@@ -15,7 +15,6 @@ pytestmark = pytest.mark.slow  # some minutes: once, on one build
 WITHOUT_PROGRAM = {
     "forward-raises",
     "grad-dtype",
-    "grad-for-number",
     "hidden-tensor",
     "marked-non-differentiable",
     "non-deterministic",

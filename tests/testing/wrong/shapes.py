@@ -209,7 +209,7 @@ class ScaledByOneNumber(Function):
         return g * scale, (g * x)[0, :1]
 
 
-@wrong("wrong-derivative", "x", lambda: (randn(5),))
+@wrong("misplaced", "x", lambda: (randn(5),))
 class TailPaddedBehind(Function):
     """Forward drops the first entry, backward puts the zero at the end."""
 
