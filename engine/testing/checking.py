@@ -58,7 +58,7 @@ def check(
     level: findings below it ("now", "shapes", "second" or "wasteful") are left out.
     surrogate: for a backward that is not meant to be the derivative (a straight-through
         estimator, gradient reversal or clipping): numbers are not compared with differences.
-    seconds: when they are over, what remains is left out and a note says so.
+    seconds: when so many of computing are over, what remains is left out and a note says so.
     examples: the number of random cases at the end. seed: other numbers for another one.
     Returns a Report, true when nothing was found.
     Raises TypeError when the library cannot be told, ValueError when the example has nothing

@@ -70,17 +70,17 @@ def row(entry: Entry, runs: int) -> Row:
     return made
 
 
-def numbered(k: int, runs: int) -> Row:
+def numbered(k: int, runs: int) -> tuple[int, Row]:
     """The row of the right Function with a number, which every process knows."""
-    return row(right_ones()[k], runs)
+    return k, row(right_ones()[k], runs)
 
 
 def rows(runs: int, jobs: int) -> Iterator[tuple[str, Row]]:
     """The row of every right Function, under its name."""
     names = [entry.name for entry in right_ones()]
     with get_context("spawn").Pool(jobs) as pool:
-        made = pool.imap(partial(numbered, runs=runs), range(len(names)))
-        yield from zip(names, made, strict=True)
+        for k, made in pool.imap_unordered(partial(numbered, runs=runs), range(len(names))):
+            yield names[k], made
 
 
 def of_wrong() -> dict[str, Any]:
@@ -90,13 +90,13 @@ def of_wrong() -> dict[str, Any]:
     return {"functions": len(wrong), "missed": missed}
 
 
-def of_right(runs: int, jobs: int) -> dict[str, Any]:
-    """What came of each right Function."""
-    made = {}
+def of_right(runs: int, jobs: int) -> Iterator[dict[str, Any]]:
+    """What came of each right Function, growing as they are checked."""
+    made: dict[str, Any] = {}
     for name, found in rows(runs, jobs):
         made[name] = vars(found)
         print(f"{name:40}", *(f"{k} {v}" for k, v in made[name].items()), flush=True)
-    return made
+        yield dict(sorted(made.items()))
 
 
 def summary(rates: dict[str, Any]) -> str:
@@ -111,6 +111,12 @@ def summary(rates: dict[str, Any]) -> str:
     )
 
 
+def stored(rates: dict[str, Any], file: Path) -> None:
+    """Writes the rates, with the command that they come from."""
+    rates |= {"command": "python -m tests.testing.rates", "library": NAME}
+    file.write_text(json.dumps(rates, indent=1) + "\n", encoding="utf-8")
+
+
 def options_of(argv: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.testing.rates", description=__doc__)
     parser.add_argument("half", nargs="?", choices=["wrong", "right"], help="both by default")
@@ -121,15 +127,15 @@ def options_of(argv: list[str]) -> argparse.Namespace:
 
 
 def main(argv: list[str]) -> int:
-    options, rates = options_of(argv), {"wrong": {"functions": 0, "missed": []}, "right": {}}
+    options = options_of(argv)
+    rates: dict[str, Any] = {"wrong": {"functions": 0, "missed": []}, "right": {}}
     if options.json.exists():
         rates |= json.loads(options.json.read_text(encoding="utf-8"))
     if options.half != "right":
         rates["wrong"] = of_wrong()
-    if options.half != "wrong":
-        rates["right"] = of_right(options.runs, options.jobs)
-    rates |= {"command": "python -m tests.testing.rates", "library": NAME}
-    options.json.write_text(json.dumps(rates, indent=1) + "\n", encoding="utf-8")
+        stored(rates, options.json)
+    for rates["right"] in of_right(options.runs, options.jobs) if options.half != "wrong" else ():
+        stored(rates, options.json)
     print(summary(rates), f"Stored in {options.json}", sep="\n")
     return int(bool(rates["wrong"]["missed"] or any(r["alarms"] for r in rates["right"].values())))
 
