@@ -96,6 +96,25 @@ def boundary(net: Any, points: Points, labels: list[int], columns: int = 64) -> 
     return "\n".join("".join(line) for line in grid)
 
 
+# On a terminal the picture stays under the report and changes while the net learns.
+def report(losses: Any, steps: int, picture: Any, live: bool) -> None:
+    """Prints some ten of the losses, and the picture, under each if live, else at the end."""
+    drawn, start, drawing = "", time.perf_counter(), 0.0
+    for step, (loss, accuracy) in enumerate(losses, 1):
+        if step % max(1, steps // 10) and step not in (1, steps):
+            continue
+        if drawn:
+            print(f"\x1b[{len(drawn.splitlines())}A\x1b[J", end="")  # up, over the last picture
+        print(f"step {step:4}  loss {loss:.9f}  accuracy {accuracy:6.1%}")
+        begin = time.perf_counter()
+        if step == steps:
+            print(f"{1e3 * (begin - start - drawing) / steps:.1f} ms a step")
+        if live or step == steps:
+            drawn = picture()
+            print(drawn)
+        drawing += time.perf_counter() - begin
+
+
 # The rest reads the command line.
 def options(arguments: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Train a net of single numbers on two moons.")
@@ -115,12 +134,12 @@ def main(arguments: list[str] | None = None) -> None:
     net = make_net(engine.scalar.MLP, chosen.seed)
     print(f"{len(points)} points, a 2-16-16-1 net of {len(net.parameters())} parameters; "
           f"engine runs in {engine.backend()}")  # fmt: skip
-    start = time.perf_counter()
-    for step, (loss, accuracy) in enumerate(train(net, points, labels, chosen.steps), 1):
-        if step % max(1, chosen.steps // 10) == 0 or step in (1, chosen.steps):
-            print(f"step {step:4}  loss {loss:.9f}  accuracy {accuracy:6.1%}")
-    print(f"{1e3 * (time.perf_counter() - start) / chosen.steps:.1f} ms a step")
-    print(boundary(net, points, labels))
+    report(
+        train(net, points, labels, chosen.steps),
+        chosen.steps,
+        lambda: boundary(net, points, labels),
+        sys.stdout.isatty(),
+    )
     print(
         "\nTo try next: --noise 0.3, where the moons touch; a smaller net in make_net; or the same "
         "by an\noptimizer, with pictures: `python examples/train_mlp.py --scalar`."

@@ -170,9 +170,24 @@ def test_the_boundary_shows_the_sign_of_the_net_and_the_points(moons):
     assert set(rows[0][24:]) == {" "}
 
 
+def test_the_moons_are_drawn_over_the_last_picture_on_a_terminal_else_once(moons, capsys):
+    losses = [(1.0, 0.5), (0.5, 0.8), (0.25, 1.0)]
+    moons.report(iter(losses), 3, lambda: "..\n  ", live=True)
+    live = capsys.readouterr().out
+    moons.report(iter(losses), 3, lambda: "..\n  ", live=False)
+    once = capsys.readouterr().out
+    assert live.count("..\n  \n") == 3
+    assert live.count("\x1b[2A\x1b[J") == 2
+    assert live.index("\x1b[2A") > live.index("..\n")
+    assert once.count("..\n  \n") == 1
+    assert "\x1b" not in once
+    assert once.count("step ") == live.count("step ") == 3
+
+
 def test_the_moons_example_runs_and_draws_its_boundary():
     done = run("moons_scalar", "--points", "20", "--steps", "3")
     assert done.returncode == 0, done.stderr
     assert "20 points, a 2-16-16-1 net of 337 parameters" in done.stdout
     assert "accuracy" in done.stdout
+    assert "ms a step" in done.stdout
     assert "..." in done.stdout
