@@ -46,7 +46,7 @@ def div(a, b):
 
 
 def div_slopes(a, b, y):
-    return m.divide(1.0, b), m.divide(m.divide(-a, b), b)
+    return m.divide(1.0, b), -m.divide(m.divide(a, b), b)
 
 
 def pow(a, b):

@@ -29,13 +29,19 @@ def elu(input: Any, alpha: float = 1.0) -> Any:
 
 
 def clamp_min(input: Any, min: Any) -> Any:
-    """input, but no less than min: a number, or for Tensors a Tensor, which gets no gradient."""
-    return RULES["maximum" if isinstance(min, Tensor) else "clamp_min"](input, min)
+    """input, but no less than min: a number, or for Tensors a Tensor, which gets the gradient where
+    input is below it."""
+    if isinstance(min, Tensor):
+        return ((input < min) | (min != min)).where_else(min, input)
+    return RULES["clamp_min"](input, min)
 
 
 def clamp_max(input: Any, max: Any) -> Any:
-    """input, but no more than max: a number, or for Tensors a Tensor, which gets no gradient."""
-    return RULES["minimum" if isinstance(max, Tensor) else "clamp_max"](input, max)
+    """input, but no more than max: a number, or for Tensors a Tensor, which gets the gradient where
+    input is above it."""
+    if isinstance(max, Tensor):
+        return ((input > max) | (max != max)).where_else(max, input)
+    return RULES["clamp_max"](input, max)
 
 
 def clamp(input: Any, min: Any = None, max: Any = None) -> Any:

@@ -224,6 +224,7 @@ def put_into(array: Any, index: tuple[Any, ...], values: Any, accumulate: bool) 
     try:
         if not accumulate and np.ndim(values) == 0 and is_mask(index[0]):
             whole = index[0].ndim == array.ndim
+            values = np.asarray(values).astype(array.dtype)
             np.putmask(array, index[0], values) if whole else array.__setitem__(index, values)
         elif not accumulate:
             array[index] = values

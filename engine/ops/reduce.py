@@ -227,7 +227,8 @@ class Std(Operation):
     @staticmethod
     def backward(ctx: Any, g: Tensor) -> Any:
         x, y = ctx.saved_tensors
-        g = (y == 0.0).where_else(0.0, g / (2.0 * y))
+        flat = y == 0.0
+        g = flat.where_else(0.0, g / (2.0 * flat.where_else(1.0, y)))
         return through_variance(ctx, g, x), None, None, None
 
 
