@@ -32,7 +32,8 @@ const m = {
   equal: (a, b) => a === b,
   where: (condition, a, b) => (condition ? a : b),
   step: a => (a <= 0 ? 0 : 1),
-  // 2 / sqrt(pi) e**-a**2 times the sum of 2**n a**(2n + 1) / (1 3 5 ... (2n + 1)): no digits cancel.
+  // 2 / sqrt(pi) e**-a**2 times the sum of 2**n a**(2n + 1) / (1 3 5 ... (2n + 1)): all terms
+  // have one sign, so no digits cancel.
   erf(a) {
     if (!(Math.abs(a) < 6)) return Math.sign(a);
     let term = a,

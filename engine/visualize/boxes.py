@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
+from os.path import basename
 from typing import Any
 
 from engine import habits
@@ -241,6 +241,6 @@ def made_at(node: Any) -> str:
     notes = {} if is_value else node.metadata
     made = getattr(node, "made_", None) if is_value else notes.get("made_")
     if made is not None and made.stack:
-        return f"{Path(made.stack[0][0]).name}:{made.stack[0][1]}"
+        return f"{basename(made.stack[0][0])}:{made.stack[0][1]}"
     places = getattr(node, "traceback_", None) if is_value else notes.get("traceback_")
-    return f"{Path(places[-1][0]).name}:{places[-1][1]}" if places else ""
+    return f"{basename(places[-1][0])}:{places[-1][1]}" if places else ""

@@ -1,5 +1,5 @@
-// The graph of a story, and the views of it: all of a small one; of a large one boxes that stand for
-// many nodes, which open into further such boxes and at last into the nodes themselves.
+// The graph of a story, and the views of it: all of a small one; of a large one boxes that stand
+// for many nodes, which open into further such boxes and at last into the nodes themselves.
 const MOST = 500,
   LARGEST = 100,
   GROUPS = 200,
@@ -97,7 +97,7 @@ function passed(rule, g, slope) {
   return c !== c && slope === 0 && RULES[rule]?.selection ? 0 : c;
 }
 
-// What a view is of: the nodes (all that are no constants), and the name of the box that was opened.
+// What a view is of: nodes (all that are no constants), and the name of the box that was opened.
 const everything = ({boxes}) => ({
   nodes: boxes.filter(box => box.kind !== "constant").map(box => box.id),
   name: "all",

@@ -22,10 +22,11 @@ const words = () => [...document.querySelectorAll("#sums p")].map(p => p.textCon
 const errors = [];
 addEventListener("error", event => errors.push(event.message));
 const wait = ms => new Promise(done => setTimeout(done, ms));
-const numberOf = label => graph.boxes.findIndex(box => box.label === label);
 const select = label => choose(boxes.findIndex(box => box.label === label));
 const slide = (x, k = 0) => {
-  const slider = document.querySelectorAll(".slide")[k];
+  const choice = document.querySelector("#tools select");
+  if (choice) { choice.value = k; choice.dispatchEvent(new Event("change")); }
+  const slider = document.querySelector(".slide");
   slider.min = x - 1; slider.max = x + 1; slider.step = "any"; slider.value = x;
   slider.dispatchEvent(new Event("input"));
 };

@@ -169,7 +169,9 @@ def test_a_heat_map_tells_least_mean_and_greatest_and_signs_by_marks(browse):
     script = """
     choose(0);
     const map = document.querySelector(".map");
-    return [map.caption.textContent, [...map.querySelectorAll("td")].map(td => td.textContent)];
+    const caption = document.querySelector("figcaption").textContent;
+    if (map.getAttribute("aria-label") !== caption) return;
+    return [caption, [...map.querySelectorAll("td")].map(td => td.textContent)];
     """
     caption, marks = browse(lambda: (t * 1.0).sum(), script)
     assert caption == "data, shape 2 × 3; min -2, mean 0.5417, max 4"
