@@ -21,35 +21,50 @@ function graphOf(story) {
   return {boxes, steps};
 }
 function boxesOf(columns) {
-  const {heads, labels, stacks, others} = columns;
+  const {heads, labels, stacks, others} = columns,
+    boxes = [],
+    unknown = new Set(columns.unknown);
   const [which, named, called] = [heads, labels, stacks].map(part => unpacked(part.which));
-  const [data, counts, parents, flags, slopes] = [
-    "data",
-    "counts",
-    "parents",
-    "flags",
-    "slopes",
-  ].map(name => unpacked(columns[name]));
-  const unknown = new Set(columns.unknown),
-    boxes = [];
+  const names = ["data", "counts", "parents", "flags", "slopes"];
+  const [data, counts, parents, flags, slopes] = names.map(name => unpacked(columns[name]));
   let next = 0,
     sloped = 0;
-  counts.forEach((count, i) => {
-    const stack = stacks.of[called[i]],
-      box = {...heads.of[which[i]], label: labels.of[named[i]], stack};
-    box.at = stack.length ? stack[0] : null;
+  for (let i = 0; i < counts.length; i++) {
+    const box = new Box(heads.of[which[i]], labels.of[named[i]], stacks.of[called[i]]);
     box.data = i in others ? others[i] : unknown.has(i) ? null : encoded(data[i]);
-    box.parents = Array.from(parents.subarray(next, (next += count)), distance => i - distance);
-    box.slopes = box.parents.map((p, k) =>
-      flags[i] === 0 || boxes[p].kind === "constant"
-        ? null
-        : flags[i] === 1
-          ? implied(box, boxes, k)
-          : encoded(slopes[sloped++]),
-    );
+    for (let k = 0; k < counts[i]; k++) box.parents.push(i - parents[next++]);
+    for (let k = 0; k < counts[i]; k++) {
+      const none = flags[i] === 0 || boxes[box.parents[k]].kind === "constant";
+      const known = none || flags[i] === 1;
+      box.slopes.push(none ? null : known ? implied(box, boxes, k) : encoded(slopes[sloped++]));
+    }
     boxes.push(box);
-  });
+  }
   return boxes;
+}
+// A box of a large graph; they are many, so all have the same fields.
+class Box {
+  constructor({kind, op, shape, notes, ctx, rule, k, call, dims, to, hooks}, label, stack) {
+    this.id = 0;
+    this.count = 1;
+    this.kind = kind;
+    this.op = op;
+    this.shape = shape;
+    this.notes = notes;
+    this.ctx = ctx;
+    this.rule = rule;
+    this.k = k;
+    this.call = call;
+    this.dims = dims;
+    this.to = to;
+    this.hooks = hooks;
+    this.label = label;
+    this.stack = stack;
+    this.at = stack.length ? stack[0] : null;
+    this.data = null;
+    this.parents = [];
+    this.slopes = [];
+  }
 }
 const implied = ({op, parents}, boxes, k) =>
   op === "*" ? boxes[parents[1 - k]].data : op === "-" && k === 1 ? -1 : 1;
@@ -73,9 +88,10 @@ function plainStep(boxes, i, arrived) {
     start = [[0, encoded(g)]];
   if (kind === "leaf") return {do: "keep", box: i, arrived: start, before: null, after: encoded(g)};
   const given = [];
-  parents.forEach((to, port) => {
-    if (slopes[port] === null) return;
-    const slope = decoded(slopes[port]),
+  for (let port = 0; port < parents.length; port++) {
+    if (slopes[port] === null) continue;
+    const to = parents[port],
+      slope = decoded(slopes[port]),
       c = passed(rule, g, slope),
       before = arrived[to];
     arrived[to] = before === undefined ? 0 + c : before + c;
@@ -88,7 +104,7 @@ function plainStep(boxes, i, arrived) {
       before: before === undefined ? null : encoded(before),
       after: encoded(arrived[to]),
     });
-  });
+  }
   return {do: "pass", box: i, arrived: start, given};
 }
 // A selection passes nothing where its slope is 0, not even an infinite gradient.
@@ -115,22 +131,24 @@ function viewOf(graph, part) {
 const lineKey = (call, more = "") =>
   call ? `line ${call[1]}${call[2] ? ` in ${call[2]}` : ""}${more}` : more;
 const depths = [1, 2, 3, 4, 5, 6, 7];
+const madeAt = ({kind, at, op, shape}) =>
+  `${kind === "leaf"}\n${at ? `${at[0]}:${at[1]}` : `${op} ${shape}`}`;
+const calls = (stack, count) =>
+  stack
+    .slice(0, count)
+    .map(call => call.join())
+    .join("\n");
 const WAYS = [
-  box => [box.kind === "leaf", box.at ? box.at.join() : `${box.op} ${box.shape}`, box.label],
-  box => [box.kind === "leaf", box.at ? box.at.join() : `${box.op} ${box.shape}`],
-  ...depths.map(k => box => [
-    box.stack
-      .slice(0, k + 1)
-      .map(call => call.join())
-      .join(" "),
-  ]),
-  box => [box.label],
+  box => `${madeAt(box)}\n${box.label}`,
+  madeAt,
+  ...depths.map(k => box => calls(box.stack, k + 1)),
+  box => box.label,
 ];
 function divided({boxes}, part) {
   for (let way = part.from; way < WAYS.length; way++) {
     const groups = new Map();
     for (const i of part.nodes) {
-      const key = JSON.stringify(WAYS[way](boxes[i]));
+      const key = WAYS[way](boxes[i]);
       if (!groups.has(key)) groups.set(key, []);
       groups.get(key).push(i);
       if (groups.size > GROUPS) break;
@@ -164,62 +182,75 @@ function nameOfGroup(boxes, nodes, way) {
 }
 
 // Each part as one box. Arrows lead to it from parts before it; what a loop brings back is a note.
+// group: of each node the number of its part, NONE of those in no part.
+const NONE = -1;
 function foldedView({boxes, steps}, parts) {
-  const group = new Map();
-  parts.forEach((part, k) => part.nodes.forEach(i => group.set(i, k)));
+  const group = new Int32Array(boxes.length).fill(NONE);
+  parts.forEach((part, k) => part.nodes.forEach(i => (group[i] = k)));
   const folded = parts.map((part, k) => foldedBox(boxes, part, k, group));
   return {boxes: folded, steps: foldedSteps(steps, group, parts.length), parts};
 }
 function foldedBox(boxes, part, k, group) {
-  const those = part.nodes.map(i => boxes[i]),
-    [first] = those;
-  const made = new Set(those.flatMap(box => box.parents)),
-    sources = [...new Set([...made].map(p => group.get(p)))].filter(g => g !== undefined);
-  const elsewhere = [...made].filter(p => !group.has(p) && boxes[p].kind !== "constant").length;
-  const parents = sources.filter(g => g < k),
-    later = sources.filter(g => g > k).length;
-  const labels = [...new Set(those.map(box => box.label).filter(Boolean))],
-    ops = [...new Set(those.map(box => box.op).filter(Boolean))];
-  const notes =
-    those.length === 1 ? first.notes : [...new Set(those.flatMap(box => box.notes))].slice(0, 10);
-  const loops = [
-    sources.includes(k) && those.length > 1 ? "a loop: also made of what it made itself" : "",
-    later ? `a loop: also made of ${later} boxes to its right` : "",
-    elsewhere ? `also made of ${elsewhere} nodes outside of what is open` : "",
-  ];
+  const {nodes, name} = part,
+    first = boxes[nodes[0]],
+    one = nodes.length === 1;
+  const {sources, notes} = sourcesOf(boxes, nodes, k, group),
+    parents = sources.filter(g => g < k);
+  const labels = one ? [] : different(boxes, nodes, "label").slice(0, 20);
+  if (labels.length) notes.push(`labels: ${labels.join(", ")}`);
+  const told = one ? first.notes : [...new Set(nodes.flatMap(i => boxes[i].notes))].slice(0, 10);
   return {
     id: first.id,
     kind: first.kind,
-    op: ops.slice(0, 4).join(" "),
-    label: part.name,
-    count: those.length,
-    shape: those.length === 1 ? first.shape : null,
-    data: those.length === 1 ? first.data : spreadOf(those.map(box => box.data)),
+    op: different(boxes, nodes, "op").slice(0, 4).join(" "),
+    label: name,
+    count: nodes.length,
+    shape: one ? first.shape : null,
+    data: one ? first.data : spreadOf(boxes, nodes),
     parents,
     slopes: parents.map(() => null),
     at: first.at,
-    ctx: those.length === 1 ? first.ctx : [],
-    notes: [
-      ...loops,
-      labels.length && those.length > 1 ? `labels: ${labels.slice(0, 20).join(", ")}` : "",
-      ...notes,
-    ].filter(Boolean),
+    ctx: one ? first.ctx : [],
+    notes: [...notes, ...told],
   };
+}
+// The parts that nodes were made of, in order, and what there is to say of that.
+function sourcesOf(boxes, nodes, k, group) {
+  const found = new Set(),
+    elsewhere = new Set(),
+    notes = [];
+  for (const i of nodes)
+    for (const p of boxes[i].parents) {
+      if (group[p] !== NONE) found.add(group[p]);
+      else if (boxes[p].kind !== "constant") elsewhere.add(p);
+    }
+  const sources = [...found],
+    later = sources.filter(g => g > k).length,
+    out = elsewhere.size;
+  if (found.has(k) && nodes.length > 1) notes.push("a loop: also made of what it made itself");
+  if (later) notes.push(`a loop: also made of ${later} boxes to its right`);
+  if (out) notes.push(`also made of ${out} nodes outside of what is open`);
+  return {sources, notes};
+}
+function different(boxes, nodes, name) {
+  const found = new Set();
+  for (const i of nodes) if (boxes[i][name]) found.add(boxes[i][name]);
+  return [...found];
 }
 function foldedSteps(steps, group, count) {
   const made = new Set(),
     arrived = Array.from({length: count}, () => ({...NOTHING, last: -1})),
     gave = Array.from({length: count}, () => new Map());
   steps.forEach((step, order) => {
-    const k = group.get(step.box);
-    if (k === undefined) return;
+    const k = group[step.box];
+    if (k === NONE) return;
     if (step.do === "make") made.add(k);
     if (step.do !== "pass" && step.do !== "keep") return;
     arrived[k].last = order;
     for (const [, g] of step.arrived) extend(arrived[k], g);
     for (const part of step.given ?? []) {
-      const to = group.get(part.to);
-      if (to === undefined) continue;
+      const to = group[part.to];
+      if (to === NONE) continue;
       if (!gave[k].has(to)) gave[k].set(to, {...NOTHING});
       extend(gave[k].get(to), part.gives);
     }
@@ -240,13 +271,14 @@ function foldedSteps(steps, group, count) {
 const NOTHING = {number: 0, least: Infinity, most: -Infinity, nan: false};
 function extend(sums, x) {
   sums.number++;
-  if (x === null) return;
-  for (const y of typeof x === "number" ? [x] : isArray(x) ? (x.range ?? []) : [x]) {
-    const number = decoded(y);
-    if (number !== number) sums.nan = true;
-    if (number < sums.least) sums.least = number;
-    if (number > sums.most) sums.most = number;
-  }
+  if (typeof x === "number") extendBy(sums, x);
+  else if (x !== null)
+    for (const y of isArray(x) ? (x.range ?? []) : [x]) extendBy(sums, decoded(y));
+}
+function extendBy(sums, x) {
+  if (x !== x) sums.nan = true;
+  if (x < sums.least) sums.least = x;
+  if (x > sums.most) sums.most = x;
 }
 function extentOf({least, most, nan}) {
   if (nan) return "nan";
@@ -255,9 +287,9 @@ function extentOf({least, most, nan}) {
   const range = [encoded(least), encoded(most)];
   return {text: range.map(brief).join(" … "), cells: [], range};
 }
-function spreadOf(numbers) {
+function spreadOf(boxes, nodes) {
   const sums = {...NOTHING};
-  for (const x of numbers) extend(sums, x);
+  for (const i of nodes) extend(sums, boxes[i].data);
   return extentOf(sums);
 }
 

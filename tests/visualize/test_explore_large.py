@@ -8,6 +8,7 @@ from visualize.pages import story_of
 from visualize.test_explore import PROGRAMS, Cube, loss_of_many
 
 import engine
+from benchmarks.gpt import Workload
 from engine import Value
 from engine.visualize import explore, story
 from engine.visualize.exploring import write
@@ -212,3 +213,20 @@ def test_boxes_stand_where_draw_would_put_them(browse):
         assert page["x"] == pytest.approx(plan.x, abs=1e-6)
         assert page["y"] == pytest.approx(plan.y, abs=1e-6)
         assert (page["wide"], page["high"]) == pytest.approx((plan.wide, plan.high))
+
+
+def test_the_page_of_a_scalar_gpt_is_small_and_holds_every_gradient(tmp_path):
+    work = Workload(Value)
+    page = explore(work.loss, tmp_path / "gpt.html")
+    assert page.stat().st_size < 5e6
+    program = EVERY.replace("return {", "return {grads: leavesOf(), shown: boxes.length, ")
+    leaves = """
+    const leavesOf = () => given.steps.filter(step => step.do === "keep").map(step => step.after);
+    """
+    answer = answer_of(page, leaves + program)
+    assert answer["nodes"] > 60_000
+    assert answer["missing"] == 0
+    assert answer["shown"] <= answer["most"] <= 500
+    work.step()
+    there = [p.grad for p in work.parameters if p._has_grad]
+    assert sorted(answer["grads"]) == sorted(there)
