@@ -55,12 +55,12 @@ function gradientFacts(i, {kind}) {
     ["at the end", end === null ? "none" : exact(end)],
   ];
 }
-function neighbourFacts(i, {kind, at, parents, slopes, rule}) {
+function neighbourFacts(i, {kind, at, layers, parents, slopes, rule}) {
   const operands = parents.map((p, k) => [
     `operand ${k + 1}`,
     nameOf(p) + (slopes[k] === null ? "" : `, slope ${exact(slopes[k])}`),
   ]);
-  const found = [];
+  const found = layers?.length ? [["layer", layers.join(" / ")]] : [];
   const verb = kind === "leaf" ? "first used" : "made";
   if (at) found.push([verb, `${story.sources[at[0]].name}, line ${at[1]}`]);
   found.push(...operands);
@@ -115,7 +115,7 @@ function heatRow(row, most) {
       const x = typeof cell === "number" ? cell : 0,
         share = most ? Math.min(1, Math.abs(x) / most) : 0;
       const mark = typeof cell !== "number" ? "!" : x > 0 ? "+" : x < 0 ? "−" : "0";
-      const made = element("td", {textContent: mark, title: String(cell)});
+      const made = element("td", {textContent: mark, title: String(cell), ariaLabel: String(cell)});
       const colour = x < 0 ? "--down" : "--up";
       made.style.background = `rgba(var(${colour}),${(0.75 * share).toFixed(3)})`;
       return made;

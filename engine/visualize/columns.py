@@ -27,6 +27,7 @@ def columns(all_: Recorded, place: dict[int, int]) -> dict[str, Any]:
     """The boxes and steps of a large graph. place: the box of each object, by its id."""
     boxes = all_.boxes
     parts = {"heads": heads(all_), "labels": table(box.label for box in boxes)}
+    parts["layers"] = table(all_.layers)
     parts["stacks"] = table(all_.stacks, lambda stack: calls(stack, all_.files))
     return {"columns": {**parts, **numbers(boxes, all_.side), **steps(all_, place)}}
 

@@ -3,6 +3,7 @@
 const MOST = 500,
   LARGEST = 100,
   GROUPS = 200,
+  FEW = 60,
   PAGE = 100;
 
 function unpacked({kind, base64}) {
@@ -21,16 +22,18 @@ function graphOf(story) {
   return {boxes, steps};
 }
 function boxesOf(columns) {
-  const {heads, labels, stacks, others} = columns,
+  const {heads, labels, stacks, layers, others} = columns,
     boxes = [],
     unknown = new Set(columns.unknown);
-  const [which, named, called] = [heads, labels, stacks].map(part => unpacked(part.which));
+  const tables = [heads, labels, stacks, layers];
+  const [which, named, called, layered] = tables.map(part => unpacked(part.which));
   const names = ["data", "counts", "parents", "flags", "slopes"];
   const [data, counts, parents, flags, slopes] = names.map(name => unpacked(columns[name]));
   let next = 0,
     sloped = 0;
   for (let i = 0; i < counts.length; i++) {
     const box = new Box(heads.of[which[i]], labels.of[named[i]], stacks.of[called[i]]);
+    box.layers = layers.of[layered[i]];
     box.data = i in others ? others[i] : unknown.has(i) ? null : encoded(data[i]);
     for (let k = 0; k < counts[i]; k++) box.parents.push(i - parents[next++]);
     for (let k = 0; k < counts[i]; k++) {
@@ -60,6 +63,7 @@ class Box {
     this.hooks = hooks;
     this.label = label;
     this.stack = stack;
+    this.layers = [];
     this.at = stack.length ? stack[0] : null;
     this.data = null;
     this.parents = [];
@@ -126,41 +130,60 @@ function viewOf(graph, part) {
     : foldedView(graph, divided(graph, part));
 }
 
-// Ways to divide nodes, from coarse to fine: by source line and label, by the calls that led there,
-// by label; where none of them divides, in pages.
-const lineKey = (call, more = "") =>
-  call ? `line ${call[1]}${call[2] ? ` in ${call[2]}` : ""}${more}` : more;
-const depths = [1, 2, 3, 4, 5, 6, 7];
+// Ways to divide nodes, from coarse to fine: by source line and label, within layers where they are
+// not too many; by layer; by the calls that led there; by label; where none divides, in pages.
+const lineKey = ([, line, name]) =>
+  `line ${line}${name && name !== "<module>" ? ` in ${name}` : ""}`;
 const madeAt = ({kind, at, op, shape}) =>
   `${kind === "leaf"}\n${at ? `${at[0]}:${at[1]}` : `${op} ${shape}`}`;
+const layer = (box, depth) => box.layers.slice(0, depth).join(" / ");
 const calls = (stack, count) =>
   stack
     .slice(0, count)
     .map(call => call.join())
     .join("\n");
+const leavesOf = box => (box.kind === "leaf" ? "leaves of " : "");
+const lineOf = box => (box.at ? leavesOf(box) + lineKey(box.at) : "");
+const depths = [1, 2, 3, 4, 5, 6, 7];
+// key: what nodes of one part have in common. most: parts. name: of a part, given a node of it.
 const WAYS = [
-  box => `${madeAt(box)}\n${box.label}`,
-  madeAt,
-  ...depths.map(k => box => calls(box.stack, k + 1)),
-  box => box.label,
+  ...[3, 2, 1].map(depth => ({
+    key: box => `${madeAt(box)}\n${box.label}\n${layer(box, depth)}`,
+    name: box => [layer(box, depth), lineOf(box)].filter(Boolean).join(", "),
+    most: FEW,
+  })),
+  {key: box => `${madeAt(box)}\n${box.label}`, name: lineOf, most: GROUPS},
+  {key: madeAt, name: lineOf, most: GROUPS},
+  ...depths.map(k => ({key: box => layer(box, k), name: box => layer(box, k), most: GROUPS})),
+  ...depths.map(k => ({
+    key: ({stack}) => calls(stack, k + 1),
+    name: ({stack}) => (stack[k] ? `calls from ${lineKey(stack[k])}` : ""),
+    most: GROUPS,
+  })),
+  {key: box => box.label, name: box => box.label, most: GROUPS},
 ];
 function divided({boxes}, part) {
   for (let way = part.from; way < WAYS.length; way++) {
-    const groups = new Map();
-    for (const i of part.nodes) {
-      const key = WAYS[way](boxes[i]);
-      if (!groups.has(key)) groups.set(key, []);
-      groups.get(key).push(i);
-      if (groups.size > GROUPS) break;
-    }
-    if (groups.size > 1 && groups.size <= GROUPS)
-      return [...groups.values()].map(nodes => ({
-        nodes,
-        name: nameOfGroup(boxes, nodes, way),
-        from: way + 1,
-      }));
+    const {key, name, most} = WAYS[way],
+      groups = grouped(boxes, part.nodes, key, most);
+    if (groups.size < 2 || groups.size > most) continue;
+    return [...groups.values()].map(nodes => {
+      const first = boxes[nodes[0]],
+        own = nodes.length === 1 && first.label;
+      return {nodes, name: own || name(first) || first.label, from: way + 1};
+    });
   }
   return pages(boxes, part.nodes);
+}
+function grouped(boxes, nodes, key, most) {
+  const groups = new Map();
+  for (const i of nodes) {
+    const text = key(boxes[i]);
+    if (!groups.has(text)) groups.set(text, []);
+    groups.get(text).push(i);
+    if (groups.size > most) break;
+  }
+  return groups;
 }
 function pages(boxes, nodes) {
   const long = Math.max(PAGE, Math.ceil(nodes.length / GROUPS)),
@@ -171,16 +194,6 @@ function pages(boxes, nodes) {
   }
   return parts;
 }
-function nameOfGroup(boxes, nodes, way) {
-  const first = boxes[nodes[0]],
-    depth = way - 1;
-  if (nodes.length === 1) return first.label;
-  if (way < 2 && first.at) return (first.kind === "leaf" ? "leaves of " : "") + lineKey(first.at);
-  if (depths.includes(depth) && first.stack[depth])
-    return `calls from ${lineKey(first.stack[depth])}`;
-  return first.label;
-}
-
 // Each part as one box. Arrows lead to it from parts before it; what a loop brings back is a note.
 // group: of each node the number of its part, NONE of those in no part.
 const NONE = -1;

@@ -3,14 +3,14 @@
 const WIDE = 7.3,
   LINE = 16,
   PAD = 10;
-const short = text => (text.length > 28 ? text.slice(0, 27) + "…" : text);
 function sizeOfBox(box) {
   if (box.kind === "constant") return [constantText(box).length * WIDE + 2 * PAD, LINE + PAD];
-  const head = short(box.label).length + short(box.op).length + 8;
-  return [
-    Math.max(head, box.shape === null && box.count === 1 ? 23 : 34) * WIDE + 2 * PAD,
-    3 * LINE + PAD,
-  ];
+  const numbers = box.shape === null && box.count === 1 ? 23 : 34;
+  return [Math.max(headOf(box).length + 1, numbers) * WIDE + 2 * PAD, 3 * LINE + PAD];
+}
+function headOf({count, label, id, op}) {
+  const times = count > 1 ? `${count} × ` : "";
+  return times + [cut(label || `#${id}`), cut(op)].filter(Boolean).join("  ");
 }
 function constantText({label, data}) {
   const text = data === null || isArray(data) ? "constant" : brief(data);

@@ -1,12 +1,14 @@
 """What `explore` writes down while a program runs: the line of each node, each step of backward."""
 
 import sys
+import sysconfig
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from engine import nn, scalar
 from engine.graph import Edge, Walk, current_walk
 from engine.nodes import DIFFERENTIABLE, Node, TensorBase, Value, edge_of, modes, state, value
 from engine.tensors import make
@@ -21,18 +23,26 @@ CELLS = 1024
 # So many calls are kept of those that led to a line.
 CALLS = 8
 
+# By these names objects are called.
+LAYER = ("__call__", "forward")
+MODULES = (nn.Module, scalar.Module)
+# What is called there (a test runner, a progress bar) is no layer.
+INSTALLED = tuple(sysconfig.get_paths()[name] for name in ("stdlib", "purelib", "platlib"))
+
 Call = tuple[str, int, str]
 
 
 class Made(NamedTuple):
     """Where a node was made.
 
-    stack: file, line and function, innermost first. serial: how many nodes were made before it.
+    stack: file, line and function, innermost first. layers: the objects that were called on the
+    way, outermost first, as "Linear 2". serial: how many nodes were made before it.
     array: a copy of what it holds, for a Tensor that is not large. operands: by place, a Constant
     for each that has no gradient, None for the others.
     """
 
     stack: tuple[Call, ...]
+    layers: tuple[str, ...]
     serial: int
     array: Any = None
     operands: tuple[Any, ...] = ()
@@ -131,6 +141,8 @@ class Recorder:
         self.last: RecordingWalk | None = None
         self.made: Any = None
         self.ungraded: dict[tuple[str, int], None] = {}
+        self.layers: dict[int, tuple[Any, str]] = {}  # the object stays, or its id is another's
+        self.counts: dict[str, int] = {}
 
     def __enter__(self) -> "Recorder":
         self.locked = value._free.acquire(False)
@@ -153,13 +165,22 @@ class Recorder:
         return self.last
 
     def __call__(self, out: Any, op: Any, operands: Any) -> None:
-        stack = place()
+        stack, called = place()
         if stack and not state.grad_enabled and current_walk() is None:
             self.ungraded[stack[0][:2]] = None
-        made = Made(stack, self.count, None, constants(operands))
+        made = Made(stack, self.layers_of(called), self.count, None, constants(operands))
         for x in out if isinstance(out, tuple) else (out,):
             if isinstance(x, Value) or (isinstance(x, TensorBase) and x._grad_fn is not None):
                 self.note(x, made)
+
+    def layers_of(self, called: list[Any]) -> tuple[str, ...]:
+        """The names of objects that were called, outermost first: class and number."""
+        for x in called:
+            if id(x) not in self.layers:
+                kind = type(x).__name__
+                self.counts[kind] = self.counts.get(kind, 0) + 1
+                self.layers[id(x)] = x, f"{kind} {self.counts[kind]}"
+        return tuple(dict.fromkeys(self.layers[id(x)][1] for x in reversed(called)))
 
     def note(self, x: Any, made: Made) -> None:
         """Keep with a node where it was made, and of a Tensor what it holds."""
@@ -198,20 +219,28 @@ def untracked(v: Any) -> str:
     return f"made under no_grad, line {made.stack[0][1]}"
 
 
-def place() -> tuple[Call, ...]:
-    """The calls of the program that led here, outside of engine, innermost first."""
+def place() -> tuple[tuple[Call, ...], list[Any]]:
+    """The calls of the program that led here, outside of engine, innermost first; and the objects
+    whose `__call__` or `forward` were among them, as those of layers are."""
     found: list[Call] = []
+    called: list[Any] = []
     frame: Any = sys._getframe(1)
     while frame is not None and len(found) < CALLS:
         code = frame.f_code
         if code.co_filename in ENDS:
             break
-        if not code.co_filename.startswith(OURS):
+        ours = code.co_filename.startswith(OURS)
+        if code.co_name in LAYER and code.co_varnames[:1] == ("self",):
+            layer = frame.f_locals["self"]
+            installed = ours or code.co_filename.startswith(INSTALLED)
+            called += [layer] if not installed or isinstance(layer, MODULES) else []
+        if not ours:
             if found and found[-1][:2] == (code.co_filename, frame.f_lineno):
                 found.pop()  # a comprehension stands on the line of its function
-            found.append((code.co_filename, frame.f_lineno, code.co_name))
+            name = code.co_qualname.rpartition("<locals>.")[2]
+            found.append((code.co_filename, frame.f_lineno, name))
         frame = frame.f_back
-    return tuple(found)
+    return tuple(found), called
 
 
 def made_of(node: Any) -> Made | None:

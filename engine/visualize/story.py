@@ -38,7 +38,7 @@ def story(
     place = {id(box.thing): i for i, box in enumerate(all_.boxes)}
     large = len(all_.boxes) > MOST
     if large:
-        remark += f" Its {len(walk.order)} nodes are folded by the lines that made them."
+        remark += f" Its {len(walk.order)} nodes are folded by layer, label and line."
     return {
         "title": title,
         "remark": remark,
@@ -57,7 +57,7 @@ def plainly(all_: Recorded, place: dict[int, int]) -> dict[str, Any]:
     arrived = gradients(first.arrived, all_.side)
     start = {"do": "start", "box": place[id(first.node)], "arrived": arrived}
     steps = [backward_step(visit, all_, place) for visit in all_.walk.visits]
-    boxes = [shown(box, stack, all_) for box, stack in zip(all_.boxes, all_.stacks, strict=True)]
+    boxes = [shown(i, all_) for i in range(len(all_.boxes))]
     return {"boxes": boxes, "steps": [*made, start, *steps]}
 
 

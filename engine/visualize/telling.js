@@ -43,6 +43,7 @@ function show() {
   tell(step);
   light(step);
   find("scrub").value = at;
+  find("scrub").setAttribute("aria-valuetext", `step ${at} of ${steps.length}`);
   find("count").textContent = `${at} of ${steps.length}`;
   find("back").disabled = find("first").disabled = at === 0;
   find("next").disabled = at === steps.length;
@@ -72,8 +73,7 @@ function showBox(box, i, step) {
   group.setAttribute("aria-label", said.filter(Boolean).join(", "));
 }
 function fillBox(box, i, [head, second, third], data, gradient) {
-  const times = box.count > 1 ? `${box.count} × ` : "";
-  head.textContent = times + [cut(nameOf(i)), cut(box.op)].filter(Boolean).join("  ");
+  head.textContent = headOf(box);
   second.textContent = cut(data);
   third.textContent = cut(gradient);
   third.setAttribute("class", gradientOf(i, state)[0] === null ? "none" : "grad");

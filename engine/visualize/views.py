@@ -29,13 +29,15 @@ MAP, ALL_CELLS = 16, 100_000
 
 @dataclass(slots=True)
 class Recorded:
-    """A walk and its boxes; of each box where it was made, and the calls that led to its line.
+    """A walk and its boxes; of each box where it was made, the calls that led to its line, and the
+    layers that were called.
     files: those of the lines, by first appearance. side: rows and columns of its heat maps."""
 
     walk: RecordingWalk
     boxes: list[Box]
     made: list[Made | None]
     stacks: list[tuple[Call, ...]]
+    layers: list[tuple[str, ...]]
     files: list[str]
     side: int
 
@@ -48,24 +50,25 @@ def recorded(walk: RecordingWalk, names: Mapping[int, str]) -> Recorded:
         box.data = walk.data.get(id(box.thing), box.data)
         box.notes = walk.notes.get(id(box.thing), box.notes)
     made = [made_of(box.thing) if box.kind != "constant" else None for box in boxes]
-    stacks = stacks_of(boxes, made)
+    origins = origins_of(boxes, made)
+    stacks = [m.stack if m else () for m in origins]
+    layers = [m.layers if m else () for m in origins]
     files = list(dict.fromkeys(call[0] for stack in stacks for call in stack[:1]))
     arrays = 4 * sum(box.shape is not None for box in boxes)
     side = min(MAP, max(2, math.isqrt(ALL_CELLS // max(arrays, 1))))
-    return Recorded(walk, boxes, made, stacks, files, side)
+    return Recorded(walk, boxes, made, stacks, layers, files, side)
 
 
-def stacks_of(boxes: list[Box], made: list[Made | None]) -> list[tuple[Call, ...]]:
-    """The calls behind each box; a leaf and a constant stand where they are first used."""
-    stacks = [m.stack if m else () for m in made]
+def origins_of(boxes: list[Box], made: list[Made | None]) -> list[Made | None]:
+    """What made each box; of a leaf and a constant what first used it."""
     first: dict[int, Made] = {}
     for box, m in zip(boxes, made, strict=True):
         for p in box.parents:
             if m and (p not in first or m.serial < first[p].serial):
                 first[p] = m
     return [
-        stack or (first[i].stack if boxes[i].kind in ("leaf", "constant") and i in first else ())
-        for i, stack in enumerate(stacks)
+        first.get(i) if boxes[i].kind in ("leaf", "constant") and not (m and m.stack) else m
+        for i, m in enumerate(made)
     ]
 
 
@@ -95,8 +98,9 @@ def array_data(array: Any, side: int) -> Any:
     return data
 
 
-def shown(box: Box, stack: tuple[Call, ...], all_: Recorded) -> dict[str, Any]:
-    """One box as the page has it."""
+def shown(i: int, all_: Recorded) -> dict[str, Any]:
+    """Box i as the page has it."""
+    box, stack = all_.boxes[i], all_.stacks[i]
     return {
         **head(box, all_),
         "label": box.label,
@@ -104,6 +108,7 @@ def shown(box: Box, stack: tuple[Call, ...], all_: Recorded) -> dict[str, Any]:
         "parents": box.parents,
         "slopes": [encoded(slope) for slope in box.slopes],
         "at": [all_.files.index(stack[0][0]), stack[0][1]] if stack else None,
+        "layers": list(all_.layers[i]),
     }
 
 

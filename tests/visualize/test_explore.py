@@ -333,7 +333,7 @@ def loss_of_many():
 
 def test_a_large_graph_is_packed_in_columns_and_says_so(page):
     story = page(loss_of_many)
-    assert "3002 nodes are folded by the lines that made them" in story["remark"]
+    assert "3002 nodes are folded by layer, label and line" in story["remark"]
     assert "boxes" not in story
     assert story["columns"]["full"] == {}
 

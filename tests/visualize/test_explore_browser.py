@@ -174,7 +174,8 @@ def test_the_quiz_asks_for_the_next_contribution_and_judges_the_answer(browse):
 def test_screen_readers_hear_each_step_and_each_node(browse):
     program = """
     key("End");
-    return {live: find("live").getAttribute("aria-live"), say: find("say").textContent,
+    return {step: find("scrub").getAttribute("aria-valuetext"),
+      live: find("live").getAttribute("aria-live"), say: find("say").textContent,
       labels: drawn.map(box => box.getAttribute("aria-label")),
       roles: [...new Set(drawn.map(box => box.getAttribute("role") + box.tabIndex))],
       unnamed: [...document.querySelectorAll("button, input, select")].filter(
@@ -182,6 +183,7 @@ def test_screen_readers_hear_each_step_and_each_node(browse):
     """
     answer, _ = browse(program_of_five_lines, program)
     assert answer["live"] == "polite"
+    assert answer["step"] == "step 11 of 11"
     assert answer["say"].startswith("Backward: ")
     assert answer["labels"][0] == "a, data 2, grad -4"
     assert answer["roles"] == ["button0"]

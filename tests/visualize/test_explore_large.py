@@ -9,7 +9,7 @@ from visualize.test_explore import PROGRAMS, Cube, loss_of_many
 
 import engine
 from benchmarks.gpt import Workload
-from engine import Value
+from engine import Value, nn
 from engine.visualize import explore, story
 from engine.visualize.exploring import write
 from engine.visualize.layout import layout
@@ -88,6 +88,55 @@ def test_a_large_graph_is_folded_by_line(browse):
     assert loss["notes"] == ["a loop: also made of what it made itself"]
     first = loss_of_many.__code__.co_firstlineno
     assert loss["label"] == f"line {first + 6} in loss_of_many"
+
+
+class Times:
+    """A layer of a program's own."""
+
+    def __init__(self, w):
+        self.w = Value(w)
+
+    def __call__(self, xs):
+        return [(x * self.w).tanh() for x in xs]
+
+
+def loss_of_layers():
+    xs = [Value(i / 100) for i in range(100)]
+    for layer in [Times(0.5), Times(1.5), Times(2.5)]:
+        xs = layer(xs)
+    return sum(xs)
+
+
+def nets():
+    """Two nets of engine's own layers, so large that they are folded."""
+    small, large = nn.Sequential(nn.Linear(2, 2), nn.Tanh()), nn.Linear(2, 2)
+    x = engine.ones(1, 2)
+    total = engine.zeros(())
+    for i in range(100):
+        total = total + (large(small(x * i)) ** 2).sum()
+    return total
+
+
+@pytest.mark.parametrize(
+    ("root", "names"),
+    [
+        (loss_of_layers, {"Times 1, ", "Times 2, ", "Times 3, "}),
+        (nets, {"Sequential 1 / Linear 1, ", "Linear 2, "}),
+    ],
+    ids=["of the program's own", "engine's"],
+)
+def test_a_large_graph_is_folded_by_layer(root, names, browse):
+    script = """
+    const labels = boxes.map(box => box.label);
+    open(boxes.findIndex(box => box.label.includes("2, line") && box.kind !== "leaf"));
+    while (parts.length) open(parts.findIndex(part => part.nodes.length > 1));
+    choose(boxes.findIndex(box => box.kind === "operation" || box.kind === "function"));
+    return {labels, facts: find("facts").textContent};
+    """
+    answer = browse(root, script)
+    for name in names:
+        assert any(label.startswith(name) for label in answer["labels"]), answer["labels"]
+    assert f"layer{sorted(names)[-2 if root is loss_of_layers else 0][:-2]}" in answer["facts"]
 
 
 def test_the_steps_of_a_folded_graph_count_all_contributions(browse):

@@ -57,8 +57,9 @@ loss.backward()
 """
 
 
-def explore(*arguments, cwd):
+def explore(*arguments, cwd, **variables):
     environment = os.environ | {"PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"}
+    environment |= variables
     command = [sys.executable, "-m", "engine", "explore", *map(str, arguments)]
     return subprocess.run(command, env=environment, cwd=cwd, capture_output=True, encoding="utf-8")
 
@@ -120,6 +121,25 @@ def test_a_script_that_calls_no_backward_is_shown_from_its_last_result(explored)
     done, story = explored("from engine import Value\nx = Value(2.0)\ny = x * x\n")
     assert "script.py calls no backward(); this is that of its last result" in done.stderr
     assert gradients_at_the_end(story)[by_name(story)["x"]] == 4.0
+
+
+LAYERS = """import random
+from micrograd.nn import MLP
+from micrograd.engine import Value
+random.seed(0)
+model = MLP(2, [4, 4, 1])
+loss = sum((1 - model([Value(i / 5), Value(0.5)])).relu() for i in range(20)) / 20
+loss.backward()
+"""
+
+
+@pytest.mark.parametrize("text", [MICROGRAD, LAYERS], ids=["small", "large"])
+def test_the_same_script_gives_the_same_bytes_whatever_the_hash_seed(text, tmp_path):
+    (tmp_path / "script.py").write_text(text, encoding="utf-8")
+    for seed in "01":
+        done = explore("script.py", "-o", f"{seed}.html", cwd=tmp_path, PYTHONHASHSEED=seed)
+        assert done.returncode == 0, done.stderr
+    assert (tmp_path / "0.html").read_bytes() == (tmp_path / "1.html").read_bytes()
 
 
 def test_the_page_goes_where_o_says_and_other_arguments_to_the_script(explored, tmp_path):
