@@ -269,3 +269,9 @@ def test_an_editable_install_notices_what_was_edited_after_the_build(editable, s
 def test_an_editable_install_without_a_compiler_works(editable, tmp_path):
     done = call(editable(CC="false"), "-c", SHOW, cwd=tmp_path)
     assert (done.stdout, done.stderr) == ("python 8.0\n", "")
+
+
+def test_an_editable_install_is_found_beside_a_folder_of_its_name(editable, tmp_path):
+    (tmp_path / "beside" / "engine").mkdir(parents=True)
+    done = call(editable(CC="false"), "-c", SHOW, cwd=tmp_path / "beside")
+    assert (done.stdout, done.stderr) == ("python 8.0\n", "")
