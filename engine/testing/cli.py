@@ -2,11 +2,14 @@
 
 import argparse
 import json
+import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
 from importlib.util import module_from_spec, spec_from_file_location
+from os.path import join
 from pathlib import Path
+from tempfile import gettempdir
 from types import ModuleType
 from typing import Any
 
@@ -72,6 +75,8 @@ def parser() -> Parser:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Checks what the command line names; returns the exit status."""
+    # Else hypothesis leaves a folder .hypothesis where the command is called.
+    os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", join(gettempdir(), "engine-check"))
     try:
         own, rest = divided(sys.argv[1:] if argv is None else argv)
         options = parser().parse_args(own, argparse.Namespace(arguments=rest))

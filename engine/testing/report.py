@@ -2,6 +2,7 @@
 
 import html
 import json
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field
 from enum import IntEnum
@@ -131,7 +132,7 @@ def page(reports: Iterable[Report]) -> str:
 
 def _section(report: Report) -> str:
     cards = "\n".join(_card(finding) for finding in report.findings) or "<p>Nothing found.</p>"
-    notes = "".join(f"<p class=note>Note: {html.escape(note)}</p>" for note in report.notes)
+    notes = "".join(f"<p class=note>Note: {_prose(note)}</p>" for note in report.notes)
     return f"<h2>{html.escape(report.subject)}</h2>\n{cards}\n{notes}"
 
 
@@ -141,8 +142,13 @@ def _card(finding: Finding) -> str:
     return (
         f"<section class=level{int(finding.level)}>"
         f"<h3><b>{finding.level.label}</b> {html.escape(finding.kind)}{where}</h3>"
-        f"<p>{html.escape(finding.message)}</p>{program}</section>"
+        f"<p>{_prose(finding.message)}</p>{program}</section>"
     )
+
+
+def _prose(text: str) -> str:
+    """A sentence as HTML; what stands between backticks is code."""
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", html.escape(text))
 
 
 def _wrapped(text: str) -> str:
@@ -155,7 +161,8 @@ PAGE = """<!doctype html>
 <style>
 body {{ font: 16px/1.5 system-ui, sans-serif; max-width: 60rem;
   margin: 2rem auto; padding: 0 1rem }}
-section {{ border-left: 6px solid #888; padding: 0 1rem; margin: 1rem 0; background: #f6f6f6 }}
+section {{ border-left: 6px solid #888; padding: 0 1rem .5rem; margin: 1rem 0;
+  background: #f6f6f6 }}
 h3 {{ margin: 0; padding-top: .5rem; font-weight: normal }}
 pre {{ overflow-x: auto; background: #fff; padding: .5rem; font-size: 14px }}
 .level4 {{ border-color: #b00020 }} .level3 {{ border-color: #d86a00 }}

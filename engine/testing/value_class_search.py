@@ -39,6 +39,7 @@ class Search:
         self.forms = sorted(forms, key=lambda form: len(self.uses[form]))
         self.mistakes: list[Mistake] = []
         self.unjudged: set[str] = set()
+        self.apart: set[Form] = set()  # wrong with a number for operand, right with two Values
 
     def run(self, count: int, size: int) -> Iterator[Finding]:
         """The findings, as they come up: `count` random programs of each size up to `size`."""
@@ -78,7 +79,7 @@ class Search:
         """Not those unjudged; nor, of operations made of others, those that make use of a
         mistaken one: the Values in between are not on the tape."""
         uses = self.uses.get(form)
-        if uses is None or uses & self.unjudged:
+        if uses is None or uses & self.unjudged or form in self.apart:
             return False
         return len(uses) == 1 or not any(
             m.method in uses or m.method == "" or m.kind == "assigned" for m in self.mistakes
@@ -171,19 +172,39 @@ class Search:
 
     def on_gradient(self, program: Program) -> Finding:
         """A program with a wrong gradient: the mistake that explains it best."""
-        def fails(p: Program) -> bool:
-            tape, got = self.tape(p), self.subject.outcome(p)
-            return tape is not None and got.error is None and self.unexplained(p, tape, got)
-
-        program = shrunk(program, fails)
+        program = shrunk(program, self.fails)
         best = self.best(program)
         if best is None:
             kind = unexplained_kind(program)
             said = UNEXPLAINED[kind] + self.side(program)
             self.unjudged.update(self.methods(program))
             return Finding(NOW, kind, self.text(program), said, self.shown(program))
+        form = program.steps[0].form
+        if len(program.steps) == 1 and self.right_with_values(form):
+            self.apart.update(self.alike(form))
+            said = f"{fact(best)}; with two Values it is right: look at how a number is taken"
+            return Finding(NOW, kind_of(best), form.text, said, self.shown(program))
         self.mistakes.append(best)
         return Finding(NOW, kind_of(best), self.place(best), fact(best), self.shown(program))
+
+    def alike(self, form: Form) -> list[Form]:
+        """The forms with a number for operand that lead to one method, as a * 2 and 2 * a may."""
+        names = self.subject.names
+        method = names.get(form.method, form.method)
+        numbered = [f for f in self.forms if f.kinds in ("vc", "cv")]
+        return [f for f in numbered if names.get(f.method, f.method) == method]
+
+    def right_with_values(self, form: Form) -> bool:
+        """Whether an operation that fails with a number is right with two Values."""
+        twins = [f for f in self.forms if (f.operation, f.kinds) == (form.operation, "vv")]
+        if form.kinds not in ("vc", "cv") or not twins:
+            return False
+        return not any(self.fails(program) for program in single_programs(twins[0]))
+
+    def fails(self, program: Program) -> bool:
+        """Whether the gradients of a program that runs are wrong."""
+        tape, got = self.tape(program), self.subject.outcome(program)
+        return tape is not None and got.error is None and self.unexplained(program, tape, got)
 
     def side(self, program: Program) -> str:
         """Words on a slope that is right for operands of one sign only."""

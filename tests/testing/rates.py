@@ -4,9 +4,10 @@
 
 Every wrong Function is checked once. Every right one is checked again and again, each time with
 other numbers, until at least so many runs of it were compared with differences of forward; a run
-is one call, forward and backward, that forward took. Prints both rates and stores them; of a file
-that is there, the half that was not asked for stays. With ENGINE_CHECK_LIBRARY=torch the Functions
-are torch's.
+is one call, forward and backward, that forward took. Prints both rates and stores them after each
+Function; a file that is there is gone on with: what it has enough runs of is not checked again, and
+the half that was not asked for stays. Delete it after changes of engine.testing. With
+ENGINE_CHECK_LIBRARY=torch the Functions are torch's.
 """
 
 import argparse
@@ -56,9 +57,9 @@ class Row:
     seconds: float = 0.0
 
 
-def row(entry: Entry, runs: int) -> Row:
-    """Checks a right Function with one seed after the other."""
-    made, start = Row(), perf_counter()
+def row(entry: Entry, runs: int, made: Row) -> Row:
+    """Checks a right Function with one seed after the other, and goes on with what is made."""
+    start = perf_counter()
     while made.runs < runs and made.checks < MOST:
         limits: dict[str, Any] = {"seed": made.checks, "examples": EXAMPLES, "seconds": 600.0}
         report = check(entry.function, *entry.example(), **limits)
@@ -66,21 +67,15 @@ def row(entry: Entry, runs: int) -> Row:
         made.unexamined += [note for note in report.notes if "could not be" in note]
         made.checks += 1
         made.runs += report.cases
-    made.seconds = round(perf_counter() - start, 1)
+    made.seconds = round(made.seconds + perf_counter() - start, 1)
     return made
 
 
-def numbered(k: int, runs: int) -> tuple[int, Row]:
-    """The row of the right Function with a number, which every process knows."""
-    return k, row(right_ones()[k], runs)
-
-
-def rows(runs: int, jobs: int) -> Iterator[tuple[str, Row]]:
-    """The row of every right Function, under its name."""
-    names = [entry.name for entry in right_ones()]
-    with get_context("spawn").Pool(jobs) as pool:
-        for k, made in pool.imap_unordered(partial(numbered, runs=runs), range(len(names))):
-            yield names[k], made
+def named(task: tuple[str, dict[str, Any]], runs: int) -> tuple[str, dict[str, Any]]:
+    """The row of a right Function, by its name, which every process knows."""
+    name, before = task
+    entry = next(entry for entry in right_ones() if entry.name == name)
+    return name, vars(row(entry, runs, Row(**before)))
 
 
 def of_wrong() -> dict[str, Any]:
@@ -90,13 +85,15 @@ def of_wrong() -> dict[str, Any]:
     return {"functions": len(wrong), "missed": missed}
 
 
-def of_right(runs: int, jobs: int) -> Iterator[dict[str, Any]]:
+def of_right(known: dict[str, Any], runs: int, jobs: int) -> Iterator[dict[str, Any]]:
     """What came of each right Function, growing as they are checked."""
-    made: dict[str, Any] = {}
-    for name, found in rows(runs, jobs):
-        made[name] = vars(found)
-        print(f"{name:40}", *(f"{k} {v}" for k, v in made[name].items()), flush=True)
-        yield dict(sorted(made.items()))
+    made = {entry.name: known.get(entry.name, {}) for entry in right_ones()}
+    tasks = [(name, before) for name, before in made.items() if before.get("runs", 0) < runs]
+    with get_context("spawn").Pool(jobs) as pool:
+        for name, found in pool.imap_unordered(partial(named, runs=runs), tasks):
+            made[name] = found
+            print(f"{name:40}", *(f"{k} {v}" for k, v in found.items()), flush=True)
+            yield {k: v for k, v in sorted(made.items()) if v}
 
 
 def summary(rates: dict[str, Any]) -> str:
@@ -134,8 +131,10 @@ def main(argv: list[str]) -> int:
     if options.half != "right":
         rates["wrong"] = of_wrong()
         stored(rates, options.json)
-    for rates["right"] in of_right(options.runs, options.jobs) if options.half != "wrong" else ():
-        stored(rates, options.json)
+    if options.half != "wrong":
+        known = rates["right"]
+        for rates["right"] in of_right(known, options.runs, options.jobs):
+            stored(rates, options.json)
     print(summary(rates), f"Stored in {options.json}", sep="\n")
     return int(bool(rates["wrong"]["missed"] or any(r["alarms"] for r in rates["right"].values())))
 

@@ -1,10 +1,15 @@
 """`python -m engine check`: scripts, examples, levels, files, exit status."""
 
 import json
+import os
+import subprocess
+import sys
 import textwrap
+from pathlib import Path
 
 import pytest
 
+import engine
 from engine.testing.cli import main
 from tests.testing.library import NAME
 
@@ -86,6 +91,57 @@ def test_json_and_html_are_written(script, tmp_path, capsys):
     capsys.readouterr()
     assert main([*arguments, "--json"]) == 4
     assert json.loads(capsys.readouterr().out)[0]["status"] == 4
+
+
+def ran(program, folder):
+    """How a program ends in a fresh interpreter: its exit status and its last line."""
+    path = folder / "pasted.py"
+    path.write_text(program)
+    environment = os.environ | {"PYTHONPATH": str(Path(engine.__file__).parents[1])}
+    done = subprocess.run(
+        [sys.executable, path], capture_output=True, text=True, cwd=folder, env=environment
+    )
+    return done.returncode, (done.stderr.splitlines() or [""])[-1]
+
+
+def test_program_in_the_report_fails_when_pasted_until_the_mistake_is_gone(
+    script, tmp_path, capsys
+):
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    assert main([str(script), "--examples", "0", "--json"]) == 4
+    reports = json.loads(capsys.readouterr().out)
+    (program,) = [f["program"] for r in reports for f in r["findings"] if r["subject"] == "Square"]
+    status, last = ran(program, elsewhere)
+    assert status == 1
+    assert last.startswith("AssertionError: the gradient of x is")
+    assert ran(program.replace("return x * g", "return 2 * x * g"), elsewhere) == (0, "")
+
+
+def test_program_for_a_function_of_a_file_imports_it_from_anywhere(script, tmp_path, capsys):
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    arguments = [f"{script}:Square", "--example", "randn(3)", "--examples", "0", "--json"]
+    assert main(arguments) == 4
+    program = json.loads(capsys.readouterr().out)[0]["findings"][0]["program"]
+    assert ran(program, elsewhere)[0] == 1
+    script.write_text(SCRIPT.replace("return x * g", "return 2 * x * g"))
+    assert ran(program, elsewhere) == (0, "")
+
+
+def test_command_leaves_nothing_behind(script, capsys):
+    before = sorted(script.parent.iterdir())
+    command = [sys.executable, "-B", "-m", "engine", "check", f"{script}:Relu"]
+    environment = os.environ | {"PYTHONPATH": str(Path(engine.__file__).parents[1])}
+    done = subprocess.run(
+        [*command, "--example", "randn(3)", "--examples", "5"],
+        capture_output=True,
+        text=True,
+        cwd=script.parent,
+        env=environment,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert sorted(script.parent.iterdir()) == before
 
 
 def test_level_leaves_out_what_is_less_bad(tmp_path, capsys):

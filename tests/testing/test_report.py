@@ -45,6 +45,7 @@ def test_html_escapes_what_it_shows():
     text = page([Report("F<T>", [NOW])])
     assert "F&lt;T&gt;" in text
     assert "<code>x&lt;y</code>" in text
+    assert "see <code>a &lt; b</code>" in page([Report("F", notes=["see `a < b`"])])
     assert "print(1 &lt; 2)" in text
     assert "http" not in text
 

@@ -207,3 +207,50 @@ class SavesWhenTheFirstNeeds(Function):
     def backward(ctx, g):
         a, b = ctx.saved_tensors
         return g * b, g * a
+
+
+class Keeper:
+    """Any object that a ctx may hold."""
+
+
+@wrong("tensor-on-ctx", "x", lambda: (randn(4),))
+class InputInAnObject(Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.keeper = Keeper()
+        ctx.keeper.x = x
+        return x * x
+
+    @staticmethod
+    def backward(ctx, g):
+        return 2 * g * ctx.keeper.x
+
+
+@wrong("tensor-on-ctx", "", lambda: (randn(4),))
+class OutputInADict(Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.cache = {"y": torch.sigmoid(x)}
+        return ctx.cache["y"]
+
+    @staticmethod
+    def backward(ctx, g):
+        y = ctx.cache["y"]
+        return g * y * (1 - y)
+
+
+BUFFERS = {}
+
+
+@wrong("hidden-state", "", lambda: (randn(4),))
+class ReturnsTheSameBuffer(Function):
+    """Every call of one shape returns the same memory, so that it changes earlier results."""
+
+    @staticmethod
+    def forward(ctx, x):
+        buffer = BUFFERS.setdefault((tuple(x.shape), x.dtype), torch.zeros_like(x))
+        return buffer.copy_(2 * x)
+
+    @staticmethod
+    def backward(ctx, g):
+        return 2 * g

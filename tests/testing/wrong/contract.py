@@ -200,3 +200,14 @@ class WithoutCtx(Function):
     @staticmethod
     def backward(ctx, g):
         return g * 2
+
+
+@wrong("missing-gradient", "x", lambda: (randn(3),))
+class ForgetsToReturn(Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, g):
+        g * 2

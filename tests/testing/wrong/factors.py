@@ -197,3 +197,18 @@ class RowMeanOverColumns(Function):
     @staticmethod
     def backward(ctx, g):
         return g.unsqueeze(1).expand(ctx.shape) / ctx.shape[0]
+
+
+@wrong("count-factor", "query", lambda: (randn(3, 4), randn(5, 4)))
+class ScoresWithoutScale(Function):
+    """Attention's scores: only one of the two gradients is divided by the root of the width."""
+
+    @staticmethod
+    def forward(ctx, query, key):
+        ctx.save_for_backward(query, key)
+        return query @ key.t() / math.sqrt(query.shape[1])
+
+    @staticmethod
+    def backward(ctx, g):
+        query, key = ctx.saved_tensors
+        return g @ key, g.t() @ query / math.sqrt(query.shape[1])

@@ -3,7 +3,7 @@
 import numpy as np
 
 from tests.testing.collection import wrong
-from tests.testing.library import Function, rand, randn, torch
+from tests.testing.library import Function, once_differentiable, rand, randn, torch
 
 
 @wrong("nan-gradient", "x", lambda: (randn(4),))
@@ -198,3 +198,34 @@ class NoiseInBackward(Function):
     def backward(ctx, g):
         noise = torch.from_numpy(np.random.normal(size=tuple(g.shape)))
         return 2 * g + 0.01 * noise.to(g.dtype)
+
+
+@wrong("few-digits", "x", lambda: (randn(6),))
+class HalfPrecisionInside(Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return torch.tanh(x)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        y = torch.tanh(x.half()).to(x.dtype)
+        return g * (1 - y * y)
+
+
+@wrong("nan-gradient", "x", lambda: (randn(4),))
+class ProductByDivision(Function):
+    """The product of the others is not the product divided by this one, where this one is 0."""
+
+    @staticmethod
+    def forward(ctx, x):
+        y = x.prod()
+        ctx.save_for_backward(x, y)
+        return y
+
+    @staticmethod
+    def backward(ctx, g):
+        x, y = ctx.saved_tensors
+        return g * y / x

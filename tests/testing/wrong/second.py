@@ -177,3 +177,63 @@ class LinearOnce(Function):
     def backward(ctx, g):
         x, weight = ctx.saved_tensors
         return g @ weight, g.t() @ x
+
+
+class CubeGradient(Function):
+    """Right by itself at first order; its own backward lost a factor."""
+
+    @staticmethod
+    def forward(ctx, g, x):
+        ctx.save_for_backward(g, x)
+        return 3 * g * x * x
+
+    @staticmethod
+    def backward(ctx, h):
+        g, x = ctx.saved_tensors
+        return 3 * h * x * x, 3 * h * g * x
+
+
+@wrong("wrong-second-derivative", "x", lambda: (randn(4),))
+class CubeInTwoFunctions(Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * x * x
+
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        return CubeGradient.apply(g, x)
+
+
+@wrong("second-raises", "", lambda: (randn(4),))
+class NumpyOfTheGradient(Function):
+    """With create_graph the upstream gradient has a graph, and NumPy refuses it."""
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * x
+
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        return torch.from_numpy(2 * x.detach().numpy() * g.numpy())
+
+
+@wrong("missing-once-differentiable", "x", lambda: (randn(3),))
+class GraphOfItsOwn(Function):
+    """Backward by a graph that it makes itself, as checkpoints do: right, and only once."""
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return torch.sin(x) * x
+
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        with torch.enable_grad():
+            z = x.detach().requires_grad_()
+            y = torch.sin(z) * z
+        return torch.autograd.grad(y, z, g.detach())[0]

@@ -320,3 +320,52 @@ class ConvolutionNotFlipped(Function):
         parts = [padded[k : k + total] * kernel[k] for k in range(size)]
         taps = [(signal[k : k + count] * g).sum() for k in range(size)]
         return sum(parts[1:], start=parts[0]), torch.stack(taps)
+
+
+@wrong("layout", "", lambda: (randn(3, 4),))
+class ForwardByView(Function):
+    """Takes the example, and raises for its transpose."""
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.shape = x.shape
+        return x.view(-1) * 2
+
+    @staticmethod
+    def backward(ctx, g):
+        return (g * 2).reshape(ctx.shape)
+
+
+@wrong("swapped", "x", lambda: (randn(5, 4), randn(3, 4)))
+class LinearInOtherOrder(Function):
+    """The shapes tell that each gradient is the other one's."""
+
+    @staticmethod
+    def forward(ctx, x, weight):
+        ctx.save_for_backward(x, weight)
+        return x @ weight.t()
+
+    @staticmethod
+    def backward(ctx, g):
+        x, weight = ctx.saved_tensors
+        return g.t() @ x, g @ weight
+
+
+@wrong("flipped", "kernel", lambda: (randn(6), randn(3)))
+class KernelGradientFlipped(Function):
+    """A correlation whose kernel gets its gradient from the last entry to the first."""
+
+    @staticmethod
+    def forward(ctx, x, kernel):
+        ctx.save_for_backward(x, kernel)
+        k = len(kernel)
+        return torch.stack([(x[i : i + k] * kernel).sum() for i in range(len(x) - k + 1)])
+
+    @staticmethod
+    def backward(ctx, g):
+        x, kernel = ctx.saved_tensors
+        k, n = len(kernel), len(g)
+        pads = [torch.zeros(i, dtype=g.dtype) for i in range(n)]
+        parts = [torch.cat([pads[i], g[i] * kernel, pads[n - 1 - i]]) for i in range(n)]
+        of_kernel = torch.stack([(g * x[i : i + n]).sum() for i in range(k)])
+        return sum(parts[1:], parts[0]), of_kernel.flip(0)
