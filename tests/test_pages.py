@@ -12,8 +12,7 @@ from pages import PAGES, ROOT, SOURCES, Run, blocks, examples, session
 import engine
 from tests import test_differences
 
-# Blocks that no test here runs, by page and first line, and who does. A comment of `.ci/run` and
-# of these tests keeps the two lines of the README honest.
+# Blocks that no test here runs, by page and the mark or kind of the block, and who does.
 ELSEWHERE = {
     ("README.md", "try"): ".ci/run runs it in a fresh clone",
     ("README.md", "test"): ".ci/run runs it in a fresh clone",
@@ -74,6 +73,15 @@ def test_what_is_run_elsewhere_is_there_and_reads_as_a_command():
         if found[key].kind == "bash":
             done = subprocess.run(["bash", "-n", "-c", found[key].text], capture_output=True)
             assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.skipif(not (ROOT / ".ci").exists(), reason="a clone holds .ci, a package does not")
+def test_the_lines_that_ci_is_said_to_run_are_run_by_it():
+    script = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    said = [(page, mark) for (page, mark), why in ELSEWHERE.items() if why.startswith(".ci/run")]
+    assert len(said) == 3
+    for page, mark in said:
+        assert f"readme_line {mark}" + f" {page}" * (page != "README.md") in script
 
 
 def test_a_file_of_a_page_is_used_by_a_command_after_it():
