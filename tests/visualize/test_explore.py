@@ -3,6 +3,7 @@
 import math
 import random
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -304,6 +305,15 @@ def test_a_page_is_one_file_that_loads_nothing(tmp_path):
     assert set(re.findall(r"https?://[^\s\"']+", text)) == {"http://www.w3.org/2000/svg"}
     assert not re.search(r"<link|<img|<iframe|\bsrc=|@import|url\(|fetch\(|XMLHttp", text)
     assert "default-src 'none'" in text
+
+
+def test_every_part_of_the_page_is_packaged():
+    root = Path(engine.__file__).parents[1]
+    project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))
+    patterns = project["tool"]["setuptools"]["package-data"]["*"]
+    parts = [path for path in (root / "engine" / "visualize").glob("*.*") if path.suffix != ".py"]
+    assert len(parts) >= 12
+    assert [path.name for path in parts if not any(path.match(p) for p in patterns)] == []
 
 
 def test_a_label_cannot_leave_its_place_in_the_page(tmp_path):
