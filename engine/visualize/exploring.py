@@ -30,8 +30,8 @@ def explore(
     returns one; of a function the page shows its lines too. The page is one file that needs no
     network and no other file. No `.grad` changes; hooks run once.
     A graph of more than 500 nodes is folded by layer, label and line; a click opens a box, down to
-    each node; each adds some 40 bytes to the page. Sliders on leaves change a number, and the page computes the rest again, where
-    it knows the rules. Returns the path.
+    each node; each adds some 40 bytes to the page. Sliders on leaves change a number, and the page
+    computes the rest again, where it knows the rules. Returns the path.
 
     Raises TypeError or RuntimeError for what has no gradient, OSError where the page cannot be
     written.
