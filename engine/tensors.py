@@ -468,10 +468,11 @@ class Tensor(TensorBase):
             self._grad = make(np.empty_like(self._array)).copy_(g)
         elif self._grad is None:
             self._grad = make(own(g, self._array))
-        elif create_graph:
+        elif create_graph or not self._grad._array.flags.writeable:
             self._grad = self._grad + g
         else:
             np.add(self._grad._array, g._array, out=self._grad._array)
+            self._grad._shared_counter()[0] += 1
 
     def requires_grad_(self, requires_grad: bool = True) -> "Tensor":
         """Set whether operations on this leaf are recorded; returns the tensor."""

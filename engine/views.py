@@ -58,6 +58,18 @@ class View:
         return base
 
 
+def changes(counter: list[int]) -> int:
+    """How often numbers were changed; the counter's second entry, where it has one, counts the
+    changes of a shape in place, which leave other views where they are in the graph."""
+    return counter[0] - counter[1] if len(counter) > 1 else counter[0]
+
+
+def count_turn(counter: list[int]) -> None:
+    """Move the counter on for a change of shape in place."""
+    counter[0] += 1
+    counter[1:] = [counter[1] + 1 if len(counter) > 1 else 1]
+
+
 def link(out: Any, source: Any, step: Callable[[Any], Any], refusal: str = "") -> Any:
     """Make out, which shares source's memory, a view of source's base; step takes it of source."""
     before = source._view
@@ -66,7 +78,7 @@ def link(out: Any, source: Any, step: Callable[[Any], Any], refusal: str = "") -
         refusal = refusal or before.refusal
     out._counter = source._shared_counter()
     out._base = source if source._base is None else source._base
-    out._view = View(before, step, out._counter[0], refusal)
+    out._view = View(before, step, changes(out._counter), refusal)
     return out
 
 
@@ -89,7 +101,7 @@ def joined(view: Any) -> bool:
 def grad_fn(view: Any) -> Any:
     """The node of a view, made anew if its base or another view was changed in place since."""
     how = view._view
-    if how.version == view._counter[0] or not view._base._requires_grad:
+    if how.version == changes(view._counter) or not view._base._requires_grad:
         return view._grad_fn
     if how.refusal:
         raise RuntimeError(refused(view, "its base or another view of its base has been"))
@@ -101,7 +113,7 @@ def grad_fn(view: Any) -> Any:
         nodes.modes.set_grad(before)
     check_place(view, again)
     view._grad_fn, view._output_nr, view._requires_grad = again._grad_fn, again._output_nr, True
-    how.version = view._counter[0]
+    how.version = changes(view._counter)
     keep_retained(view, old)
     return view._grad_fn
 

@@ -57,6 +57,8 @@ def clamp(input: Any, min: Any = None, max: Any = None) -> Any:
 
 def clamp_(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
     """clamp in place, min and max being numbers."""
+    if min is None and max is None:
+        raise RuntimeError("clamp_: at least one of 'min' or 'max' must not be None")
     if min is not None:
         input._apply_in_place(RULES["clamp_min"], min)
     return input if max is None else input._apply_in_place(RULES["clamp_max"], max)

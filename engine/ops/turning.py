@@ -25,6 +25,7 @@ def turned(input: Tensor, name: str, take: Callable[[Tensor], Tensor]) -> Tensor
         out._view.version = -1  # its place in the graph is found when it is next looked at
         input._view = out._view
     input._array = out._array
+    views.count_turn(input._shared_counter())
     return input
 
 

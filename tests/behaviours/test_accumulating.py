@@ -204,3 +204,21 @@ def test_grad_outputs_may_themselves_be_differentiated():
     by_x, by_v = torch.autograd.grad(g.sum(), (x, v))
     assert torch.allclose(by_x, 2 * v)
     assert torch.allclose(by_v, 2 * x)
+
+
+def test_backward_notices_a_grad_that_it_saved_and_that_was_added_to_since():
+    x, w = (torch.ones(2, requires_grad=True) for _ in range(2))
+    (x * 3).sum().backward()
+    y = (x.grad * w).sum()
+    (x * 2).sum().backward()
+    assert x.grad.tolist() == [5.0, 5.0]
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        y.backward()
+
+
+def test_an_expanded_tensor_assigned_to_grad_is_added_to_as_well():
+    x = torch.ones(3, requires_grad=True)
+    x.grad = given = torch.ones(1).expand(3)
+    (x * torch.tensor([1.0, 2.0, 3.0])).sum().backward()
+    assert x.grad.tolist() == [2.0, 3.0, 4.0]
+    assert given.tolist() == [1.0, 1.0, 1.0]

@@ -69,3 +69,35 @@ def test_a_view_taken_before_its_base_was_turned_is_refused_once_numbers_change(
         with pytest.raises(RuntimeError, match="got another shape in place"):  # noqa: PT012
             change(base, view)
             view.grad_fn  # noqa: B018
+
+
+@pytest.mark.parametrize(
+    "turn",
+    [
+        lambda x: x.t_(),
+        lambda x: x.transpose_(0, 1),
+        lambda x: x.squeeze_(),
+        lambda x: x.unsqueeze_(0),
+        lambda x: x.as_strided_((4,), (1,)),
+    ],
+    ids=["t_", "transpose_", "squeeze_", "unsqueeze_", "as_strided_"],
+)
+def test_backward_refuses_what_it_saved_of_a_tensor_that_was_turned_since(turn):
+    w = engine.ones(2, 2, requires_grad=True)
+    x = engine.tensor([[1.0, 2.0], [3.0, 4.0]])
+    y = (x * w).sum()
+    turn(x)
+    assert x._version == 1
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        y.backward()
+
+
+def test_a_view_stays_where_it_is_in_the_graph_when_its_base_is_turned():
+    leaf = engine.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
+    x = leaf * 1.0
+    row, node = x[0], x[0].grad_fn.name()
+    x.t_()
+    x.t_()
+    assert row.grad_fn.name() == node
+    (g,) = engine.autograd.grad(row.sum() + x[0].sum(), leaf)
+    assert g.tolist() == [[2.0, 2.0], [0.0, 0.0]]
