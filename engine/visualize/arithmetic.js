@@ -172,6 +172,19 @@ const KINDS = {
     back: (box, [a, b], y, g) =>
       [product(g, turned(b)), product(turned(a), g)].map(gives => ({slope: null, gives})),
   },
+  mv: {
+    value: (box, [a, x]) => reshaped(box.to, product(a, column(x))),
+    back: (box, [a, x], y, g) =>
+      [product(column(g), row(x)), reshaped(x.shape, product(turned(a), column(g)))].map(gives => ({
+        slope: null,
+        gives,
+      })),
+  },
+  dot: {
+    value: (box, [a, b]) => product(row(a), column(b)).flat[0],
+    back: (box, [a, b], y, g) =>
+      [b, a].map(x => ({slope: null, gives: zip(x, g, (u, h) => h * u)})),
+  },
   linear: {
     value: (box, [x, w, b]) =>
       b === undefined ? product(x, turned(w)) : plus(product(x, turned(w)), spread(b, box.to)),
@@ -195,9 +208,11 @@ const KINDS = {
     back: (box, xs, y, g) => xs.map((_, i) => ({slope: null, gives: g.flat[i]})),
   },
 };
+const column = x => ({shape: [x.flat.length, 1], flat: x.flat});
+const row = x => ({shape: [1, x.flat.length], flat: x.flat});
 const reshaped = (shape, x) => built(shape, isArray(x) ? x.flat : [x]);
 // How many operands must be known.
-const OPERANDS = {mm: 2, linear: 2};
+const OPERANDS = {mm: 2, mv: 2, dot: 2, linear: 2};
 // x (or, given g, the gradient g) with the summed dimensions as they broadcast against x.
 function kept(box, x, g) {
   const reduced = shapeOf(x).map((n, i) => (box.dims.includes(i) ? 1 : n));

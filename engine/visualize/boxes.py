@@ -157,7 +157,7 @@ def constant(node: Any, i: int) -> Constant:
 
 
 # Their operands are what they save, in order.
-PRODUCTS = ("MmBackward0", "LinearBackward0")
+PRODUCTS = ("MmBackward0", "MvBackward0", "DotBackward0", "LinearBackward0")
 
 
 def argument(node: Any, i: int) -> Constant | None:

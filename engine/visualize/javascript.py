@@ -128,6 +128,8 @@ CALLS = {
     "SumBackward0": "sum",
     "MeanBackward0": "mean",
     "MmBackward0": "mm",
+    "MvBackward0": "mv",
+    "DotBackward0": "dot",
     "LinearBackward0": "linear",
     "TBackward0": "turn",
     "StackValuesBackward0": "stack",

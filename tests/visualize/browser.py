@@ -37,15 +37,25 @@ const slide = (x, k = 0) => {
   pre.id = "answer";
   pre.textContent = JSON.stringify({answer, errors});
   document.body.replaceChildren(pre);
+  if (parent !== window) parent.postMessage(pre.textContent, "*");
 })();
 </script></body>"""
+# A page that shows another one as wide as a phone; Chromium's own windows are not so narrow.
+PHONE = """<iframe src="opened.html" style="width:390px;height:800px;border:0"></iframe>
+<pre id="answer"></pre>
+<script>onmessage = event => { document.querySelector("pre").textContent = event.data; };</script>
+"""
 
 
-def answer_of(path, program, *flags):
-    """The answer of a JavaScript program that runs in the page `path`; errors fail."""
+def answer_of(path, program, *flags, phone=False):
+    """The answer of a JavaScript program that runs in the page `path`; errors fail. phone: the
+    page is 390 pixels wide."""
     text = path.read_text(encoding="utf-8").replace("</body>", HARNESS.replace("%s", program))
     opened = path.with_name("opened.html")
     opened.write_text(text, encoding="utf-8")
+    if phone:
+        opened = path.with_name("phone.html")
+        opened.write_text(PHONE, encoding="utf-8")
     command = [BROWSER, "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom"]
     command += ["--virtual-time-budget=30000", f"--user-data-dir={path.parent / 'profile'}"]
     done = subprocess.run(

@@ -6,7 +6,7 @@ import re
 import pytest
 from visualize.browser import answer_of, needs_browser
 from visualize.pages import story_of
-from visualize.test_explore import Cube, random_program
+from visualize.test_explore import Cube, loss_of_many, random_program
 
 import engine
 from engine import Value
@@ -214,7 +214,15 @@ def test_texts_stand_out_in_both_themes(browse, dark):
     assert paper > 0.9 if dark else paper < 0.1
 
 
-def test_nothing_is_wider_than_a_phone(browse):
-    program = "key('End'); return [document.documentElement.scrollWidth, innerWidth];"
-    (wide, inner), _ = browse(program_of_five_lines, program, "--window-size=500,800")
-    assert wide <= inner <= 500
+@pytest.mark.parametrize("root", [program_of_five_lines, loss_of_many], ids=["small", "large"])
+def test_nothing_is_wider_than_a_phone(root, tmp_path):
+    program = """
+    key("End");
+    choose(boxes.findIndex(box => box.kind === "leaf"));
+    if (parts.length) open(parts.findIndex(part => part.nodes.length > 100));
+    choose(0);
+    return [document.documentElement.scrollWidth, innerWidth];
+    """
+    page = explore(root, tmp_path / "page.html")
+    wide, inner = answer_of(page, program, phone=True)
+    assert wide <= inner == 390

@@ -161,6 +161,7 @@ def tensors(w, b, v):
         (h.sum(0) * h.mean(1, keepdim=True)).sum()
         + (w.exp() / 7.0).mean()
         + (b.clone() * several).sum()
+        + (x @ w @ b).sum() * (b @ several)
     )
 
 
