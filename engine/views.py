@@ -108,7 +108,7 @@ def grad_fn(view: Any) -> Any:
     old = view._grad_fn
     before = nodes.modes.set_grad(True)
     try:
-        again = how.replay(view._base)
+        again = replayed(how, view._base)
     finally:
         nodes.modes.set_grad(before)
     check_place(view, again)
@@ -118,18 +118,29 @@ def grad_fn(view: Any) -> Any:
     return view._grad_fn
 
 
+TURNED = (
+    "a view is used whose base got another shape in place (t_, transpose_, squeeze_, ...) after "
+    "the view was taken, and was changed since: take the view anew"
+)
+
+
+def replayed(how: View, base: Any) -> Any:
+    """The view of its base again; an error where the base was turned in place (t_, squeeze_) so
+    that it has no such view."""
+    try:
+        return how.replay(base)
+    except (RuntimeError, ValueError, IndexError):
+        if not base._reshaped:
+            raise
+        raise RuntimeError(TURNED) from None
+
+
 def check_place(view: Any, again: Any) -> None:
-    """Refuse a view that its base, turned in place since (t_, squeeze_), does not lead to again."""
+    """Refuse a view that its base, turned in place since, does not lead to again."""
     a, b = view._array, again._array
-    if view._base._reshaped and (a.shape, a.strides, a.ctypes.data) != (
-        b.shape,
-        b.strides,
-        b.ctypes.data,
-    ):
-        raise RuntimeError(
-            "a view is used whose base got another shape in place (t_, transpose_, squeeze_, ...) "
-            "after the view was taken, and was changed since: take the view anew"
-        )
+    places = ((x.shape, x.strides, x.ctypes.data) for x in (a, b))
+    if view._base._reshaped and len(set(places)) > 1:
+        raise RuntimeError(TURNED)
 
 
 def refused(x: Any, event: str) -> str:
@@ -151,8 +162,12 @@ def check(x: Any, name: str, recorded: bool) -> None:
     """
     if not x._array.flags.writeable:
         x._array = apart(x._array, name)
-    if not recorded:
-        return
+    if recorded:
+        check_recorded(x, name)
+
+
+def check_recorded(x: Any, name: str) -> None:
+    """Refuse a change in place of a leaf, or of a view that cannot be followed."""
     if x._base is not None and x._view.refusal:
         raise RuntimeError(refused(x, "is being"))
     whole = x if x._base is None else x._base
@@ -212,7 +227,9 @@ class CopySlices(Node):
         self.output = i
         self.view = view._view
         if base._reshaped:
-            check_place(view, self.view.replay(base.detach()))
+            detached = base.detach()
+            detached._reshaped = True
+            check_place(view, replayed(self.view, detached))
         self.order = memory_order(base._array.strides)
         self._shapes = [(base._array.shape, base._array.dtype)]
         self.place = place_of(view, node._edges)

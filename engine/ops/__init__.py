@@ -4,6 +4,7 @@ from engine.ops import (
     blends as blends,
     collect as collect,
     elementwise as elementwise,
+    in_place as in_place,
     index as index,
     join as join,
     linear as linear,

@@ -14,7 +14,8 @@ from engine.tensors import Tensor, make
 
 def turned(input: Tensor, name: str, take: Callable[[Tensor], Tensor]) -> Tensor:
     """Make the tensor the view of itself that `take` takes."""
-    views.check(input, name, state.grad_enabled and needs_grad(input))
+    if state.grad_enabled and needs_grad(input):
+        views.check_recorded(input, name)
     out = of_what_it_was(input, take)
     if input._base is None:
         input._reshaped = True

@@ -101,3 +101,18 @@ def test_a_view_stays_where_it_is_in_the_graph_when_its_base_is_turned():
     assert row.grad_fn.name() == node
     (g,) = engine.autograd.grad(row.sum() + x[0].sum(), leaf)
     assert g.tolist() == [[2.0, 2.0], [0.0, 0.0]]
+
+
+def test_a_view_that_its_turned_base_no_longer_has_is_refused():
+    x = engine.ones(2, 3, requires_grad=True) * 1.0
+    view = x.permute(1, 0)
+    view.unsqueeze_(0)
+    x.unsqueeze_(0)
+    with pytest.raises(RuntimeError, match="whose base got another shape in place"):
+        view.grad_fn  # noqa: B018
+
+
+def test_an_expanded_tensor_may_be_turned_since_nothing_is_written():
+    x = engine.ones(1, 2).expand(3, 2)
+    assert x.t_().shape == (2, 3)
+    assert x.unsqueeze_(0).squeeze_().shape == (2, 3)
