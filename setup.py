@@ -5,7 +5,9 @@ ENGINE_REQUIRE_EXTENSIONS=1  an extension that cannot be built is an error (CI a
 neither                      a machine without a working compiler gets the pure install
 """
 
+import ast
 import os
+import re
 import runpy
 import sys
 import tempfile
@@ -67,13 +69,61 @@ def translate(extension, folder):
     from Cython.Build import cythonize
     from Cython.Compiler.Errors import CompileError as CythonError
 
+    write_switch(folder)
     try:
         # force: an edited .pxd alone would not be noticed
         return cythonize(
-            [extension], build_dir=folder, force=True, quiet=True, compiler_directives=DIRECTIVES
+            [extension],
+            build_dir=folder,
+            include_path=[folder],
+            force=True,
+            quiet=True,
+            compiler_directives=DIRECTIVES,
         )[0].sources
     except CythonError as error:
         raise CompileError(f"Cython cannot translate {extension.name}: {error}") from error
+
+
+def write_switch(folder):
+    """switch.pxd, the C twin of engine/switch.py: the rules' text inlined, and a case for each."""
+    functions = []
+    for name in ("rules", "special"):
+        tree = ast.parse((ROOT / "engine" / f"{name}.py").read_text(encoding="utf-8"))
+        functions += [node for node in tree.body if isinstance(node, ast.FunctionDef)]
+    of = {node.name: node for node in functions}
+    lines = ["from engine_fast cimport elementary as m", "from engine_fast.rules cimport pair"]
+    for node in functions:
+        lines += inlined(node)
+    values, slopes = [], []
+    for name in of:
+        one, two = f"{name}_slope" in of, f"{name}_slopes" in of
+        if one or two:
+            a = "a, b" if len(of[name].args.args) == 2 else "a"
+            values.append(f"of_{name}({a})")
+            slopes.append(f"of_{name}_slopes({a}, y)" if two else f"(of_{name}_slope({a}, y), 0.0)")
+    lines += cases("double value(int op, double a, double b)", values)
+    lines += cases("pair slopes(int op, double a, double b, double y)", slopes)
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "switch.pxd").write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def inlined(node):
+    """A rule's function as an inline function of C doubles, its name behind `of_`."""
+    kind = "pair" if node.name.endswith("_slopes") else "double"
+    arguments = ", ".join(f"double {argument.arg}" for argument in node.args.args)
+    body = node.body[1:] if ast.get_docstring(node) else node.body
+    text = [re.sub(r"\brules\.(\w+)\(", r"of_\1(", ast.unparse(line)) for line in body]
+    head = f"cdef inline {kind} of_{node.name}({arguments}) noexcept nogil:"
+    return [head, *(f"    {line}" for line in text)]
+
+
+def cases(signature, expressions):
+    """A function that returns expression number op."""
+    head = f"cdef inline {signature} noexcept nogil:"
+    tests = [f"    if op == {i}:\n        return {x}" for i, x in enumerate(expressions)]
+    return [head, tests[0], *(test.replace("if", "elif", 1) for test in tests[1:]),
+            f"    return {expressions[0]}"]  # fmt: skip
 
 
 def missing():

@@ -18,6 +18,7 @@ from engine import (
     nn as nn,
     ops as ops,
     optim as optim,
+    recording,
     registry,
     saving,
     tensors,
@@ -31,6 +32,7 @@ from engine.builds import (
     __version__ as __version__,
     backend as backend,
 )
+from engine.compiling import compile as compile
 from engine.convert import (
     can_cast as can_cast,
     get_device as get_device,
@@ -355,6 +357,7 @@ habits.value.connect(
     restore=saving.rebuild_value,
     elementary=registry.of_values,
     ufunc=tensors.array_ufunc,
+    watch=recording.watch,
 )
 
 # Every rule is a function too, unless one of its name with options stands above.

@@ -133,19 +133,17 @@ def maximum(xs):
     return value.observed(v, "maximum", tuple(xs)) if modes.watched else v
 
 
-def shares(row, out):
-    """Write e ** x over their sum, for each number x of the row, into `out`; log of the sum."""
-    x = interpreter.doubles(row)
-    y = interpreter.doubles(out)
-    n = interpreter.length(row)
-    top = x[0]
-    for i in range(1, n):
+def shares(x, y, first, n):
+    """Write e ** x over their sum into y, for each of the n numbers x from `first` on; returns
+    the logarithm of the sum."""
+    top = x[first]
+    for i in range(first + 1, first + n):
         top = m.where(m.less(top, x[i]), x[i], top)
     total = 0.0
-    for i in range(n):
+    for i in range(first, first + n):
         y[i] = m.exp(x[i] - top)
         total += y[i]
-    for i in range(n):
+    for i in range(first, first + n):
         y[i] = m.divide(y[i], total)
     return m.where(m.less(m.fabs(top), m.inf), top + m.log(total), top)
 
@@ -164,7 +162,7 @@ def logsumexp(xs):
     parents = [None] * len(xs)
     row = taken(xs, "logsumexp", parents)
     out = interpreter.row(len(parents))
-    y = shares(row, out)
+    y = shares(interpreter.doubles(row), interpreter.doubles(out), 0, len(parents))
     keep_constants(row, out, parents)
     v = wide(y, parents, out, "logsumexp")
     return value.observed(v, "logsumexp", tuple(xs)) if modes.watched else v
@@ -177,7 +175,7 @@ def cross_entropy(xs, k):
     out = interpreter.row(len(parents))
     slopes = interpreter.doubles(out)
     numbers = interpreter.doubles(row)
-    y = shares(row, out) - numbers[k]
+    y = shares(numbers, slopes, 0, len(parents)) - numbers[k]
     slopes[k] -= 1.0
     keep_constants(row, out, parents)
     v = wide(y, parents, out, "cross_entropy")
@@ -194,7 +192,7 @@ def softmax(xs):
     out = interpreter.row(len(parents))
     numbers = interpreter.doubles(row)
     y = interpreter.doubles(out)
-    log_sum = shares(row, out)
+    log_sum = shares(numbers, y, 0, len(parents))
     slopes = interpreter.row(len(parents))
     into = interpreter.doubles(slopes)
     for i, p in enumerate(parents):

@@ -3,6 +3,7 @@
 Compiled, these names are functions of CPython's C interface (`engine_fast/interpreter.pxd`).
 """
 
+import math
 from typing import Any
 
 
@@ -28,7 +29,19 @@ def row(n: int) -> Any:
     return [0.0] * n
 
 
-length = len
+def int_row(n: int) -> Any:
+    """n whole numbers of 32 bits in one piece, all 0; `ints` reads and writes them."""
+    return [0] * n
+
+
+def ints(row: Any) -> Any:
+    """The numbers of an int_row, by index; as long as the row lives."""
+    return row
+
+
+def same_bits(a: float, b: float) -> bool:
+    """Whether two doubles are the same, 0.0 and -0.0 told apart; all nans are one."""
+    return (a == b and math.copysign(1.0, a) == math.copysign(1.0, b)) or (a != a and b != b)
 
 
 def doubles(row: Any) -> Any:

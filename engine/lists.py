@@ -238,7 +238,15 @@ def maximum_slopes(operands: list[Any], v: Any) -> list[Any]:
     return [c / sum(chosen) for c in chosen]
 
 
+def compiled_slopes(operands: list[Any], v: Any) -> list[Any]:
+    raise RuntimeError(
+        "create_graph: the result of a function under engine.compile has no second derivatives; "
+        "call the function itself for them"
+    )
+
+
 registry.LISTS.update(
+    compiled=compiled_slopes,
     sum=lambda operands, v: [1.0] * len(operands),
     dot=dot_slopes,
     softmax=softmax_slopes,

@@ -83,7 +83,9 @@ class Rule:
             raise TypeError(
                 f"{self.name}: its option {operands[-1]!r} must be a number, not a Value"
             )
-        numbers = [value.as_number(x, self.name) for x in operands]
+        numbers = [
+            x._data if isinstance(x, Value) else value.as_float(x, self.name) for x in operands
+        ]
         y = float(self.value(*numbers))
         if any(isinstance(x, Value) for x in operands):
             return fused.result(y, self.name, operands, self.slopes(*numbers, y))

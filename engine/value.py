@@ -23,19 +23,17 @@ from engine import interpreter, modes, rules, special
 
 # Rules that pass nothing where their slope is 0, by name; the registry fills it.
 selections = set()
-
-
-# What stands to the right of this file and is reached from here.
 links = SimpleNamespace()
 
 
 def connect(**functions):
-    """Tie the knots that the import order leaves open; called once, by the package.
+    """Tie the knots, as `links`, that the import order leaves open; called once, by the package.
 
     general(v, gradient, retain_graph, inputs): the backward that the scalar walk leaves.
     lookup(v, name): attributes that the class does not have. by_hand(v, parents, slopes): nodes
     that programs make themselves. saved(v), restore: pickles. ufunc(...): NumPy's functions.
     elementary(name, operands): those of `elementary`. describe(x): x and the cure, for an error.
+    watch(what, v, more): tells who records a program what it does besides operations.
     """
     links.__dict__.update(functions)
 
@@ -87,7 +85,14 @@ def as_float(x, where):
 
 def as_number(x, where):
     """The number that x is, or that the Value x holds."""
-    return x._data if isinstance(x, Value) else as_float(x, where)
+    return watch("read", x)._data if isinstance(x, Value) else as_float(x, where)
+
+
+def watch(what, v, more=None):
+    """Tell engine.compile, where it records, what is done to v; returns v."""
+    if modes.watched:
+        links.watch(what, v, more)
+    return v
 
 
 def node(y, a, slope_a, b, slope_b, op):
@@ -201,7 +206,8 @@ def op_of(v):
 def compare(relation, v, x):
     """Whether the number of v stands in the relation to x, a Value or a number."""
     if isinstance(x, Value) or is_number(x):
-        return relation(v.data, as_number(x, "comparison"))
+        y = x._data if isinstance(x, Value) else as_float(x, "comparison")
+        return relation(watch("compared", v, (relation, x))._data, y)
     return NotImplemented
 
 
@@ -224,7 +230,7 @@ class Value:
     ).split()
 
     def __init__(self, data, parents=(), slopes=(), *, requires_grad=True, label=""):
-        empty(self)
+        empty(watch("made", self))
         self._data = as_float(data, "Value")
         self._requires_grad = requires_grad
         if parents:
@@ -237,21 +243,21 @@ class Value:
     @property
     def data(self):
         """The number, a float. Assigning one changes this node alone, not what was made of it."""
-        return self._data
+        return watch("read", self)._data
 
     @data.setter
     def data(self, x):
-        self._data = as_float(x, "Value.data")
+        watch("written", self)._data = as_float(x, "Value.data")
 
     @property
     def grad(self):
         """The derivative by this node: a float, 0.0 before any backward. Assigning None means
         that there is none yet."""
-        return self._grad
+        return watch("graded", self)._grad
 
     @grad.setter
     def grad(self, x):
-        self._grad = 0.0 if x is None else as_float(x, "Value.grad")
+        watch("graded", self)._grad = 0.0 if x is None else as_float(x, "Value.grad")
         self._has_grad = x is not None
 
     @property
@@ -266,7 +272,7 @@ class Value:
                 "requires_grad = False needs a leaf; this Value is the result of "
                 f"{op_of(self)}: use v.detach() for a Value outside the graph"
             )
-        self._requires_grad = bool(x)
+        watch("written", self)._requires_grad = bool(x)
 
     @property
     def is_leaf(self):
@@ -308,11 +314,11 @@ class Value:
 
     def item(self):
         """The number, a float."""
-        return self._data
+        return self.data
 
     def detach(self):
         """A Value of the same number outside the graph."""
-        return Value(self._data, requires_grad=False)
+        return watch("detached", Value(self._data, requires_grad=False), self)
 
     def requires_grad_(self, requires_grad=True):
         """Set requires_grad; returns this Value."""
@@ -411,13 +417,13 @@ class Value:
                 UserWarning,
                 stacklevel=1 if cython.compiled else 2,
             )
-        return self._data
+        return self.data
 
     def __format__(self, spec):
-        return format(self._data, spec) if spec else str(self)
+        return format(self.data, spec) if spec else str(self)
 
     def __repr__(self):
-        return f"Value(data={self._data}, grad={self._grad})"
+        return f"Value(data={self.data}, grad={self._grad})"
 
     def __reduce__(self):
         return links.restore, links.saved(self)
@@ -471,7 +477,8 @@ def walk(root, gradient):
         if not arrange(order, root, next(_walks)):
             return False
         root._flight = gradient
-        push_back(order)
+        for v in push_back(order):
+            keep(v, v._flight)
         return True
     finally:
         _free.release()
@@ -526,8 +533,7 @@ def further(extra, now):
 
 
 def push_back(order):
-    """Send each node's gradient on to its parents, children before parents; leaves get theirs
-    after the last."""
+    """Send each node's gradient on to its parents, children before parents; returns the leaves."""
     leaves = []
     for v in reversed(order):
         g = v._flight
@@ -546,8 +552,7 @@ def push_back(order):
             p._flight += c if c == c else contribution(v, g, v._slope_b)
         if type(v._extra) is Extra and v._extra.parents:
             spread(v, g, v._extra)
-    for v in leaves:
-        keep(v, v._flight)
+    return leaves
 
 
 def spread(v, g, extra):

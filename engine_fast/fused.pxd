@@ -23,8 +23,8 @@ cpdef Value sum(list xs)
 cpdef Value dot(list xs, list ys)
 @cython.locals(parents=list, i=Py_ssize_t, n=Py_ssize_t, numbers="double *", y=double, equals=double, slope=double, p=Value, v=Value)
 cpdef Value maximum(list xs)
-@cython.locals(i=Py_ssize_t, n=Py_ssize_t, x="double *", y="double *", top=double, total=double)
-cdef double shares(object row, object out) except? -1
+@cython.locals(i=Py_ssize_t, top=double, total=double)
+cdef double shares(double *x, double *y, Py_ssize_t first, Py_ssize_t n) noexcept
 @cython.locals(i=Py_ssize_t, x="double *", y="double *", p=Value)
 cdef int keep_constants(object row, object out, list parents) except -1
 @cython.locals(parents=list, y=double, v=Value)

@@ -14,7 +14,15 @@ cdef extern from *:
         if (row) memset(PyBytes_AS_STRING(row), 0, n * sizeof(double));
         return row;
     }
-    #define engine_length(row) (PyBytes_GET_SIZE(row) / (Py_ssize_t)sizeof(double))
+    static inline PyObject *engine_int_row(Py_ssize_t n) {
+        PyObject *row = PyBytes_FromStringAndSize(NULL, n * (Py_ssize_t)sizeof(int));
+        if (row) memset(PyBytes_AS_STRING(row), 0, n * sizeof(int));
+        return row;
+    }
+    static inline int engine_same_bits(double a, double b) {
+        return memcmp(&a, &b, sizeof(double)) == 0 || (a != a && b != b);
+    }
+    #define engine_ints(row) ((int *)PyBytes_AS_STRING(row))
     #define engine_doubles(row) ((double *)PyBytes_AS_STRING(row))
     static inline void engine_track(PyObject *x) {
         if (!PyObject_GC_IsTracked(x)) PyObject_GC_Track(x);
@@ -22,4 +30,6 @@ cdef extern from *:
     """
     object row "engine_row"(Py_ssize_t n)
     double *doubles "engine_doubles"(object row)
-    Py_ssize_t length "engine_length"(object row)
+    object int_row "engine_int_row"(Py_ssize_t n)
+    int *ints "engine_ints"(object row)
+    bint same_bits "engine_same_bits"(double a, double b)

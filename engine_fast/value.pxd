@@ -25,6 +25,7 @@ cdef class Extra:
 cpdef bint is_number(object x)
 cpdef double as_float(object x, object where) except? -1
 cpdef double as_number(object x, object where) except? -1
+cdef Value watch(object what, Value v, object more=*)
 @cython.locals(v=Value)
 cdef Value node(double y, Value a, double slope_a, Value b, double slope_b, object op)
 cdef bint tracked(Value v)
@@ -44,7 +45,7 @@ cdef bint arrange(list order, Value root, long long now) except -1
 @cython.locals(p=Value)
 cdef Value further(Extra extra, long long now)
 @cython.locals(v=Value, p=Value, q=Value, leaves=list, slope=double, g=double, c=double)
-cdef int push_back(list order) except -1
+cdef list push_back(list order)
 @cython.locals(c=double)
 cpdef double contribution(Value v, double gradient, double slope) except? -1
 cpdef int keep(Value v, double gradient) except -1

@@ -1,0 +1,349 @@
+"""engine.compile: a function of Values is recorded once and then replayed from its tape.
+
+The first call runs the function twice: as it is, to see which code of Python it runs, and under a
+Recorder, which sees every operation, every number that is read from a Value and every comparison.
+What the function is given and what it reaches (its closure, the globals and attributes that its
+code names) is written down as a plan; a call that fits no tape's plan is recorded anew. The tape
+itself is in tape.py.
+"""
+
+import functools
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from engine import builds
+from engine.nodes import Value, modes, state, value
+from engine.reaching import (
+    DICT,
+    EQUAL,
+    INDEX,
+    LIST,
+    OBJECT,
+    Index,
+    Planner,
+    Refused,
+    attributes_in,
+    codes_of,
+    given_as_indices,
+    roots_of,
+)
+from engine.recording import Recorder, Writer, shown
+
+tape = builds.module("tape")
+DONE, OTHER_STRUCTURE, OTHER_NUMBER, OTHER_READ, OTHER_ANSWER, OUT_OF_RANGE = tape.OUTCOMES
+MUTATES = (
+    "it changes what it is given or reaches (a list, an attribute, a global), which a replay does "
+    "not; return it instead"
+)
+
+TAPES = 32  # of one function; the one that was used longest ago goes first
+IN_A_ROW = 3  # recordings for a read number, before that is refused
+COMPARED = 3  # the first calls, always compared with eager
+
+_plain = threading.local()
+
+
+def is_plain() -> bool:
+    """Whether compiled functions of this thread run as they are: inside of another one."""
+    return getattr(_plain, "depth", 0) > 0 or bool(state.observers)
+
+
+def plainly(f: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+    """f as it is, and compiled functions inside of it too."""
+    _plain.depth = getattr(_plain, "depth", 0) + 1
+    try:
+        return f(*args, **kwargs)
+    finally:
+        _plain.depth -= 1
+
+
+class Compiled:
+    """A function that is replayed from tapes; see `engine.compile`.
+
+    recordings, replays: how often it was recorded, and a tape used.
+    """
+
+    def __init__(self, f: Callable[..., Any], check: int):
+        functools.update_wrapper(self, f, updated=())
+        self.f = f
+        self.name = getattr(f, "__qualname__", repr(f))
+        self.check = check
+        self.calls = self.recordings = self.replays = 0
+        self.tapes: list[Recording] = []
+        self.in_a_row = 0
+        self.refusal = ""
+
+    def __get__(self, owner: Any, kind: Any = None) -> Any:
+        return self if owner is None else functools.partial(self, owner)
+
+    def __repr__(self) -> str:
+        return f"<compiled {self.f!r}>"
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if self.refusal:
+            raise Refused(self.refusal)
+        if is_plain() or not value._free.acquire(False):
+            return self.f(*args, **kwargs)
+        try:
+            found = self.replay((args, kwargs))
+        finally:
+            value._free.release()
+        self.calls += 1
+        if not found:
+            return self.record(args, kwargs)
+        result, inputs = found
+        if self.calls <= COMPARED or (self.check and self.calls % self.check == 0):
+            eager = plainly(self.f, args, kwargs)
+            self.compare(result, eager, inputs)
+            return eager
+        return result
+
+    def replay(self, given: Any) -> Any:
+        """The result of the tape that fits this call, and its inputs; None where none fits."""
+        outcome, failed = DONE, None
+        for i, recording in enumerate(self.tapes):
+            if recording.grad_enabled != state.grad_enabled:
+                continue
+            now = recording.tape.replay(given, next(value._walks))
+            if now == DONE:
+                self.tapes.insert(0, self.tapes.pop(i))
+                self.in_a_row, self.replays = 0, self.replays + 1
+                return recording.result()
+            recording.tape.bound = []
+            if now > outcome:
+                outcome, failed = now, recording
+        self.count_reads(outcome, failed)
+        return None
+
+    def count_reads(self, outcome: int, failed: Any) -> None:
+        """Refuse a function whose tapes never last, for a number that it reads."""
+        self.in_a_row += outcome in (OTHER_NUMBER, OTHER_READ)
+        if outcome not in (OTHER_NUMBER, OTHER_READ):
+            self.in_a_row = 0
+        if self.in_a_row >= IN_A_ROW:
+            self.refuse(failed.why(outcome))
+
+    def refuse(self, why: str) -> None:
+        self.refusal = f"engine.compile: {self.name} cannot be compiled: {why}"
+        raise Refused(self.refusal)
+
+    def record(self, args: Any, kwargs: Any) -> Any:
+        """Run the function as it is, then recorded; the tape must give the same numbers."""
+        eager, codes = codes_of(lambda: plainly(self.f, args, kwargs))
+        try:
+            recording = Recording(self.f, args, kwargs, codes)
+        except Refused as error:
+            self.refuse(str(error))
+        self.recordings += 1
+        if not value._free.acquire(False):
+            return eager
+        try:
+            outcome = recording.tape.replay((args, kwargs), next(value._walks))
+            result, inputs = recording.result() if outcome == DONE else (None, [])
+        finally:
+            value._free.release()
+        if outcome != DONE:
+            self.refuse(MUTATES)
+        self.compare(result, eager, inputs)
+        self.tapes = [recording, *self.tapes[: TAPES - 1]]
+        return eager
+
+    def compare(self, result: Any, eager: Any, inputs: list[Any]) -> None:
+        """Numbers, and derivatives by leaves, must be the same to the last bit."""
+        with value._free:
+            ours, theirs = facts_of(result, inputs), facts_of(eager, inputs)
+        for a, b in zip(ours, theirs, strict=False):
+            if a != b:
+                self.refuse(
+                    f"call {self.calls} gave {a} where the function itself gives {b}; it depends "
+                    "on something that is not seen: a random number, the time, a file"
+                )
+
+
+class Recording:
+    """One tape, with what it was made from."""
+
+    def __init__(self, f: Any, args: Any, kwargs: Any, codes: Any):
+        self.grad_enabled = state.grad_enabled
+        self.codes = codes
+        recorder = Recorder()
+        count = [0]
+        given = given_as_indices((args, kwargs), recorder, count)
+        planner, plan = self.planned(f, given)
+        recorder.planner = planner
+        out = self.observed(recorder, f, *given)
+        again, plan_after = self.planned(f, given)
+        if (plan, planner.roots) != (plan_after, again.roots):
+            raise Refused(MUTATES)
+        self.write(recorder, out, plan, numbers_in((args, kwargs)))
+
+    def planned(self, f: Any, given: Any) -> tuple[Planner, Any]:
+        planner = Planner(attributes_in(self.codes))
+        plan = planner.plan(given, "an argument")
+        roots_of(f, self.codes, planner)
+        return planner, plan
+
+    def observed(self, recorder: Any, f: Any, args: Any, kwargs: Any) -> Any:
+        before = modes.set_observers((recorder,))
+        try:
+            out = f(*args, **kwargs)
+        finally:
+            modes.set_observers(before)
+        if recorder.refusal:
+            raise Refused(recorder.refusal)
+        return out
+
+    def write(self, recorder: Any, out: Any, plan: Any, numbers: list[int]) -> None:
+        """Make the tape, and what rebuilds the result."""
+        self.outputs: list[Any] = []
+        self.recorder = recorder
+        template = self.template(out)
+        writer = Writer(recorder, len(numbers))
+        facts = writer.write(self.outputs, numbers)
+        facts["plan"] = settled(plan, recorder.fixed, numbers)
+        facts["roots"] = recorder.planner.roots
+        self.tape = tape.Tape(facts)
+        self.places = [at for _, at in recorder.reads]
+        self.out, self.count = template, len(self.outputs)
+        del self.recorder, self.outputs
+
+    def template(self, out: Any) -> Any:
+        """What the function returns, its Values as places where a replay finds them."""
+        r = self.recorder
+        if isinstance(out, Value):
+            return self.template_of_value(out)
+        if type(out) in (list, tuple):
+            return type(out), [self.template(x) for x in out]
+        if type(out) is dict:
+            return dict, (list(out), [self.template(x) for x in out.values()])
+        if type(out) is Index:
+            out = out.read()
+        if out is None or type(out) in (bool, int, float, str):
+            return "constant", out
+        return r.refuse(f"it returns a {type(out).__name__}; return Values, in lists or dicts")
+
+    def template_of_value(self, v: Any) -> Any:
+        r = self.recorder
+        if id(v) in r.place_of:
+            if not any(v is x for x in self.outputs):
+                self.outputs.append(v)
+            return "node", next(i for i, x in enumerate(self.outputs) if x is v)
+        if id(v) in r.stand_ins:
+            return "lookup", r.stand_ins[id(v)]
+        if id(v) in r.planner.slots:
+            return "input", r.planner.slots[id(v)]
+        if id(v) in r.made:
+            return "made", (v._data, bool(v._requires_grad))
+        return r.refuse("it returns a Value that it reaches in a way that is not seen")
+
+    def result(self) -> tuple[Any, list[Any]]:
+        """The result of the replay that was just done, and its inputs."""
+        values = [self.tape.result(i) for i in range(self.count)]
+        found, inputs = self.rebuilt(self.out, values), self.tape.bound
+        self.tape.bound = []
+        return found, inputs
+
+    def rebuilt(self, template: Any, values: list[Any]) -> Any:
+        kind, what = template
+        if kind in ("node", "constant"):
+            return values[what] if kind == "node" else what
+        if kind in (list, tuple):
+            return kind(self.rebuilt(x, values) for x in what)
+        if kind is dict:
+            found = (self.rebuilt(x, values) for x in what[1])
+            return dict(zip(what[0], found, strict=True))
+        if kind == "made":
+            return Value(what[0], requires_grad=what[1])
+        return self.tape.bound[what] if kind == "input" else self.tape.chosen(what)
+
+    def why(self, outcome: int) -> str:
+        """What made the last replay fail, and the cure."""
+        if outcome == OTHER_NUMBER:
+            return (
+                f"{self.tape.name}, a number, was another in {IN_A_ROW} calls running; give it as "
+                "a Value: engine.Value(x, requires_grad=False)"
+            )
+        return (
+            f"it reads a number from a Value, another in each of {IN_A_ROW} calls running, at "
+            f"{shown(self.places[self.tape.where])}\nUse the Value itself, v.detach() for one "
+            "without gradient, and engine.softmax, logsumexp, cross_entropy or maximum for lists"
+        )
+
+
+def numbers_in(x: Any) -> list[int]:
+    """The whole numbers that become indices, in order."""
+    if type(x) is int:
+        return [x]
+    inner = x if type(x) in (list, tuple) else x.values() if type(x) is dict else ()
+    return [number for y in inner for number in numbers_in(y)]
+
+
+def settled(plan: Any, fixed: set[int], numbers: list[int]) -> Any:
+    """The plan, with the indices that were used as numbers as numbers."""
+    kind, rest = plan[0], plan[1:]
+    if kind == INDEX and plan[1] in fixed:
+        return (EQUAL, int, numbers[plan[1]], "a number")
+    if kind in (LIST, DICT, OBJECT):
+        inner = 1 if kind == LIST else 2
+        changed = tuple(settled(p, fixed, numbers) for p in rest[inner])
+        return (kind, *rest[:inner], changed, *rest[inner + 1 :])
+    return plan
+
+
+def facts_of(result: Any, inputs: list[Any]) -> list[str]:
+    """What a result holds, in order, as texts: numbers, and derivatives by the inputs."""
+    if isinstance(result, Value):
+        return [bits(result._data), *derivatives(result, inputs)]
+    if isinstance(result, (list, tuple, dict)):
+        inner = list(result.values()) if isinstance(result, dict) else result
+        found = [f for x in inner for f in facts_of(x, inputs)]
+        return [f"{type(result).__name__} of {len(result)}", *found]
+    return [bits(result) if type(result) is float else repr(result)]
+
+
+def derivatives(v: Any, inputs: list[Any]) -> list[str]:
+    """The derivatives of v by the inputs, where all of them are leaves, to the last bit."""
+    if v.is_leaf or not all(x.is_leaf for x in inputs):
+        return [f"requires_grad {v.requires_grad}"] + ["a leaf"] * v.is_leaf
+    found = tape.derivatives(v, next(value._walks))
+    if found is None:
+        return ["hooks"]
+    return [f"requires_grad {v.requires_grad}", *(bits(found.get(id(x), 0.0)) for x in inputs)]
+
+
+def bits(x: float) -> str:
+    """A float as text, to the last bit; all nans are one."""
+    return "nan" if x != x else f"{x!r} ({x.hex()})"
+
+
+def compile(f: Any = None, *, check: int = 0) -> Any:
+    """f as a function that is recorded once, and then replayed without making a graph.
+
+    f: a function of Values, in lists, tuples and dicts of any depth, that returns Values so. The
+    result has f's numbers to the last bit, and so have the derivatives when `backward` is called
+    on it, or grad; a sum of several results may differ in the last bits. Its parents are the
+    Values that f was given or reaches, so derivatives come to them at once; of second order there
+    are none. Compiled for speed; in the pure build the same tape is interpreted.
+
+    Recorded anew is a call where anything is different that f depends on: the length of a list, a
+    number among the arguments or in a global, a number that f reads from a Value (v.data), the
+    answer of a comparison of Values. Up to 32 tapes are kept. Three recordings running for a
+    number are refused with its line and the cure. Whole numbers among the arguments that only go
+    into engine.lookup(rows, i) may differ.
+
+    Refused, with Refused, a RuntimeError: Functions and Tensors inside f, rules of one's own,
+    hooks, backward, assignments of .data or .grad, changes of lists and attributes that it
+    reaches, results that are not Values, and numbers other than f's. Side effects such as printing
+    happen only where f runs. The first three calls, every one that records and, with check=n,
+    every n-th, run f too and compare. Not seen, and left to check: what C code keeps for itself
+    (random generators, files, the clock). Under an observer (anomaly detection, forward mode), in
+    a second thread while a walk runs, and inside another compiled function f itself runs.
+    """
+    if f is None:
+        return lambda function: compile(function, check=check)
+    if not callable(f):
+        raise TypeError(f"compile: needs a function; got {type(f).__name__}")
+    if type(check) is not int or check < 0:
+        raise ValueError(f"compile: check must be a whole number from 0 up; got {check!r}")
+    return Compiled(f, check)
