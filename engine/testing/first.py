@@ -179,29 +179,35 @@ def _active(trial: Trial) -> list[Array]:
 def _compare_one(
     subject: Subject, case: Case, arrays: Sequence[Any], i: int, verdict: Verdict
 ) -> None:
-    trial = verdict.trial
+    given, found = _compared(subject, case, arrays, i, verdict.trial)
+    if not found.settled:
+        verdict.undecided.append(i)
+    elif not found.agrees(given):
+        none = verdict.trial.grads[i] is None
+        what = "none" if none else "wrong" if np.isfinite(given) else "nan"
+        verdict.symptoms.append(Symptom(what, i, (given, found.expected)))
+
+
+def _compared(
+    subject: Subject, case: Case, arrays: Sequence[Any], i: int, trial: Trial
+) -> tuple[float, "Comparison"]:
+    """What backward gives along a random direction, and the first differences that settle it."""
     direction = random_direction(subject, case, arrays, i)
     line = line_through(subject, case, arrays, i, direction, trial.active)
-    g = trial.grads[i]
-    given = 0.0 if g is None else float(np.sum(g * direction))
     v = np.concatenate([np.ravel(u) for u in trial.upstream] or [np.zeros(0)])
-    own = 0.0 if g is None else float(np.sum(np.abs(g * direction)))
-    own += subject.least_slope(i) * float(np.sum(np.abs(v)) * np.max(np.abs(direction)))
+    g = np.zeros(direction.shape) if trial.grads[i] is None else trial.grads[i] * direction
+    own = subject.least_slope(i) * float(np.sum(np.abs(v)) * np.max(np.abs(direction)))
+    given, own = float(np.sum(g)), own + float(np.sum(np.abs(g)))
     for levels in (4, 8):
         found = slope(line, levels=levels, rounding=subject.rounding(case))
         rough = Comparison(found, v, line(0.0), case.eps, own)
         if rough.agrees(given) and (rough.sure or levels == 8):
-            verdict.undecided += [] if rough.settled else [i]
-            return
-    witnesses = better(line, scales(arrays[i]), subject.rounding(case))
-    fine = Comparison(witnesses, v, line(0.0), case.eps, own)
+            return given, rough
+    found = better(line, scales(arrays[i]), subject.rounding(case))
+    fine = Comparison(found, v, line(0.0), case.eps, own)
     if not fine.settled:
         fine = _in_more_digits(subject, case, arrays, i, direction, trial, fine)
-    if not fine.settled:
-        verdict.undecided.append(i)
-    elif not fine.agrees(given):
-        what = "none" if g is None else "wrong" if np.isfinite(given) else "nan"
-        verdict.symptoms.append(Symptom(what, i, (given, fine.expected)))
+    return given, fine
 
 
 def _in_more_digits(

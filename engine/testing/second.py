@@ -258,13 +258,7 @@ def _words(subject: Subject, found: Second, log: Log) -> tuple[str, str]:
     kept = intermediates(log, subject.library)
     silent = "refused with an error" if found.state == "raises" else "silently wrong"
     if kept and found.state != "cut" and UPSTREAM not in found.wrong:
-        return "saved-intermediate", (
-            f"second derivatives are {silent}: {kept} was computed in forward from the inputs, "
-            "and what is kept there has no graph. Save inputs and outputs and compute it again "
-            "in backward, or return it as a further output, or mark backward with "
-            "@once_differentiable. (What does not depend on the inputs, as a mask, belongs on "
-            "ctx as a plain attribute.)"
-        )
+        return "saved-intermediate", SAVED.format(silent, kept)
     if found.state == "raises" and "once_differentiable" not in str(found.error):
         return "second-raises", (
             f"differentiating backward raises {type(found.error).__name__}: {found.error}. Mark "
@@ -282,6 +276,14 @@ def _words(subject: Subject, found: Second, log: Log) -> tuple[str, str]:
         f".item(), no_grad or a black box), but does not say so; second derivatives are {how}. "
         "Put @once_differentiable under @staticmethod, or write backward in operations of tensors."
     )
+
+
+SAVED = (
+    "second derivatives are {0}: {1} was computed in forward from the inputs, and what is kept "
+    "there has no graph. Save inputs and outputs and compute it again in backward, or return it "
+    "as a further output, or mark backward with @once_differentiable. (What does not depend on "
+    "the inputs, as a mask, belongs on ctx as a plain attribute.)"
+)
 
 
 def _called_in_backward(subject: Subject) -> str:
