@@ -38,6 +38,7 @@ from engine.convert import (
     get_device as get_device,
     is_complex as is_complex,
     is_floating_point as is_floating_point,
+    is_inference as is_inference,
     is_signed as is_signed,
     promote_types as promote_types,
     set_default_tensor_type as set_default_tensor_type,

@@ -129,6 +129,11 @@ def is_complex(input: Tensor) -> bool:
     return False
 
 
+def is_inference(input: Tensor) -> bool:
+    """False: a tensor made in inference_mode is an ordinary one."""
+    return False
+
+
 def is_signed(input: Tensor) -> bool:
     """Whether the tensor's dtype has negative numbers."""
     return input.dtype.is_signed
@@ -144,7 +149,10 @@ def get_device(input: Tensor) -> int:
     return -1
 
 
-for _function in (is_floating_point, is_complex, is_signed, element_size, get_device):
+for _function in (
+    *(is_floating_point, is_complex, is_inference),
+    *(is_signed, element_size, get_device),
+):
     method(_function)
 
 

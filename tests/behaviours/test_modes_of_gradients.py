@@ -358,6 +358,10 @@ def test_inference_mode_can_be_asked_for_and_nests():
     assert torch.inference_mode(mode=enabled)()
     assert not torch.inference_mode(False)(enabled)()
     assert not enabled()
+    with torch.inference_mode():
+        x = torch.ones(1)
+    assert not torch.is_inference(x)
+    assert not x.is_inference()
 
 
 def test_a_generator_in_inference_mode_has_its_gradients_off():
