@@ -27,6 +27,7 @@ from engine.autograd.gradcheck import (
     gradcheck as gradcheck,
     gradgradcheck as gradgradcheck,
 )
+from engine.autograd.saved_names import SavedTensor as SavedTensor
 from engine.autograd.variable import Variable as Variable
 from engine.differentiation import backward as backward
 from engine.function import Function as Function

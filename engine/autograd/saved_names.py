@@ -20,7 +20,12 @@ OPERANDS = {"pow": ("self", "exponent"), "pow_number": ("self", "exponent")}
 class SavedTensor:
     """One thing that a node keeps for backward, as an object: unpack() gives it."""
 
-    def __init__(self, node: Any, place: int):
+    def __init__(self, node: Any = None, place: int = 0):
+        if not isinstance(node, Node):
+            raise RuntimeError(
+                "Trying to create a SavedTensor object from Python is forbidden: nodes have them, "
+                "as y.grad_fn._raw_saved_self"
+            )
         self.node, self.place = node, place
 
     def unpack(self) -> Any:

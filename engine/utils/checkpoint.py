@@ -15,7 +15,7 @@ from engine.grad_mode import enable_grad
 from engine.graph import current_walk
 from engine.tensors import Tensor
 
-early_stop = True
+early_stop: bool | None = None  # for all checkpoints made; None: as each was told
 debug_enabled: bool | None = None  # for all checkpoints; None: as each was told
 
 
@@ -37,7 +37,7 @@ class Frame:
     def __init__(self, call: Callable[[], Any], context: Callable[[], Any], keep_rng: bool):
         self.call, self.context = call, context
         self.rng = random.get_rng_state() if keep_rng else None
-        self.checked, self.debug, self.complete = True, False, False
+        self.checked, self.debug, self.early, self.complete = True, False, True, False
         self.kinds: list[tuple[Any, Any]] = []
         self.found: WeakKeyDictionary[Any, list[Any]] = WeakKeyDictionary()
 
@@ -63,7 +63,7 @@ class Frame:
         """Run the function once more, and keep what its nodes save."""
         kept: list[Any] = []
         # A backward inside the first run needs what was saved up to here, and no more.
-        needed = len(self.kinds) if early_stop or not self.complete else -1
+        needed = len(self.kinds) if self.early or not self.complete else -1
 
         def keep(x: Tensor) -> Tensor:
             kept.append(x if x.grad_fn is None else x.detach())
@@ -111,12 +111,18 @@ class Frame:
     def refuse(self, what: str, kinds: list[tuple[Any, Any]]) -> None:
         """Raise the error for a second run that saved tensors of other kinds."""
         text = f"checkpoint: {what}; the function must do the same each time"
-        if debug_enabled if debug_enabled is not None else self.debug:
+        if self.debug:
             text += (
                 ". You are seeing this error because you passed `debug=True` to checkpoint: the "
                 f"first run saved {self.kinds}, the second {kinds}"
             )
         raise CheckpointError(text)
+
+
+def chosen(name: str, told: bool) -> bool:
+    """A setting for all checkpoints, or, where there is none, what this one was told."""
+    setting = globals()[name]
+    return told if setting is None else bool(setting)
 
 
 def checkpoint(
@@ -127,6 +133,7 @@ def checkpoint(
     preserve_rng_state: bool = True,
     determinism_check: str = "default",
     debug: bool = False,
+    early_stop: bool = True,
     **kwargs: Any,
 ) -> Any:
     """function(*args, **kwargs), whose intermediate results are computed again for backward.
@@ -134,7 +141,8 @@ def checkpoint(
     The function must do the same both times; random numbers are repeated unless
     preserve_rng_state is off. context_fn: returns two contexts, for the first run and for later
     ones. determinism_check="none": the second run may save other shapes and dtypes. debug: the
-    error then tells what both runs saved. Raises ValueError for use_reentrant=True: this is the
+    error then tells what both runs saved. early_stop: the second run ends when it has saved what
+    is needed. Raises ValueError for use_reentrant=True: this is the
     other kind, with the same gradients. Raises CheckpointError in backward when the second run
     saves something else, or when a saved tensor is read twice in it.
     """
@@ -145,7 +153,8 @@ def checkpoint(
         )
     first, later = (nullcontext(), nullcontext()) if context_fn is None else context_fn()
     frame = Frame(lambda: function(*args, **kwargs), lambda: later, preserve_rng_state)
-    frame.checked, frame.debug = determinism_check != "none", debug
+    frame.checked, frame.debug = determinism_check != "none", chosen("debug_enabled", debug)
+    frame.early = chosen("early_stop", early_stop)
     with saved_tensors_hooks(frame.pack, frame.unpack), first:
         output = function(*args, **kwargs)
     frame.complete = True
@@ -177,9 +186,10 @@ def chained(functions: Sequence[Callable[..., Any]], x: Any) -> Any:
 
 
 class set_checkpoint_early_stop:
-    """A `with` block in which a second run stops when it has what it needs, or does not."""
+    """A `with` block for checkpoints whose second run, whenever that is, stops when it has what
+    it needs, or does not."""
 
-    def __init__(self, enable: bool):
+    def __init__(self, enable: bool | None):
         self.enable = enable
 
     def __enter__(self) -> None:
@@ -192,7 +202,7 @@ class set_checkpoint_early_stop:
 
 
 class set_checkpoint_debug_enabled:
-    """A `with` block in which all checkpoints' errors tell what both runs saved, or none do."""
+    """A `with` block for checkpoints whose errors all tell what both runs saved, or none do."""
 
     def __init__(self, enabled: bool | None):
         self.enabled = enabled

@@ -68,6 +68,11 @@ def test_hooks_pack_one_saved_tensor():
     assert torch.allclose(a.grad, 3 * a)
 
 
+def test_a_program_makes_no_saved_tensor():
+    with pytest.raises(RuntimeError, match="Trying to create a SavedTensor object from Python"):
+        torch.autograd.SavedTensor()
+
+
 def test_hooks_of_saved_tensors_are_checked():
     class Keep(Function):
         @staticmethod
@@ -158,12 +163,9 @@ def changing():
 
 def test_a_checkpoint_tells_what_both_runs_saved_when_it_is_asked_to():
     def error(setting=None, **options):
-        y = checkpoint(changing(), torch.ones(1, requires_grad=True), **options)
-        with (
-            set_checkpoint_early_stop(False),
-            set_checkpoint_debug_enabled(setting),
-            pytest.raises(CheckpointError) as caught,
-        ):
+        with set_checkpoint_early_stop(False), set_checkpoint_debug_enabled(setting):
+            y = checkpoint(changing(), torch.ones(1, requires_grad=True), **options)
+        with pytest.raises(CheckpointError) as caught:
             y.sum().backward()
         return str(caught.value)
 
@@ -211,3 +213,31 @@ def test_checkpoints_may_stand_around_gradients_of_checkpoints(early):
         assert torch.allclose(again(slope(again(f)))(x), slope(f)(x))
         third = slope(again(slope(again(slope(again(f))))))
         assert torch.allclose(third(x), slope(slope(slope(f)))(x))
+
+
+@pytest.mark.parametrize(
+    ("setting", "options", "calls"),
+    [
+        (None, {}, 1),
+        (None, {"early_stop": False}, 2),
+        (False, {}, 2),
+        (False, {"early_stop": True}, 2),
+        (True, {"early_stop": False}, 1),
+    ],
+    ids=str,
+)
+def test_whether_a_second_run_stops_early_is_settled_when_the_checkpoint_is_made(
+    setting, options, calls
+):
+    seen = []
+
+    def f(x):
+        y = x.sin().cos()
+        seen.append(1)
+        return y.clone()
+
+    x = torch.ones((), requires_grad=True)
+    with set_checkpoint_early_stop(setting):
+        y = checkpoint(f, x, use_reentrant=False, **options)
+    y.backward()
+    assert len(seen) == calls
