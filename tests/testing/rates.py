@@ -78,11 +78,18 @@ def named(task: tuple[str, dict[str, Any]], runs: int) -> tuple[str, dict[str, A
     return name, vars(row(entry, runs, Row(**before)))
 
 
-def of_wrong() -> dict[str, Any]:
-    """How many wrong Functions were found with their explanation, and which were missed."""
-    wrong = entries("wrong")
-    missed = [e.name for e in wrong if not found(e, check(e.function, *e.example()))]
-    return {"functions": len(wrong), "missed": missed}
+def missed(name: str) -> bool:
+    """Whether a wrong Function is not found with its explanation."""
+    entry = next(entry for entry in entries("wrong") if entry.name == name)
+    return not found(entry, check(entry.function, *entry.example()))
+
+
+def of_wrong(jobs: int) -> dict[str, Any]:
+    """How many wrong Functions there are, and which were missed."""
+    names = [entry.name for entry in entries("wrong")]
+    with get_context("spawn").Pool(jobs) as pool:
+        lost = pool.map(missed, names, chunksize=1)
+    return {"functions": len(names), "missed": [n for n, m in zip(names, lost, strict=True) if m]}
 
 
 def of_right(known: dict[str, Any], runs: int, jobs: int) -> Iterator[dict[str, Any]]:
@@ -97,14 +104,18 @@ def of_right(known: dict[str, Any], runs: int, jobs: int) -> Iterator[dict[str, 
 
 
 def summary(rates: dict[str, Any]) -> str:
-    count, missed = rates["wrong"]["functions"], len(rates["wrong"]["missed"])
+    count, lost = rates["wrong"]["functions"], len(rates["wrong"]["missed"])
     right = rates["right"].values()
-    alarms = sum(len(row["alarms"]) for row in right)
-    checks, runs = (sum(row[key] for row in right) for key in ("checks", "runs"))
+    compared = [row["runs"] for row in right if row["runs"]]
+    checks, alarms = sum(row["checks"] for row in right), sum(len(row["alarms"]) for row in right)
+    enough = sum(runs >= 1000 for runs in compared)
+    steps = [name for name, row in rates["right"].items() if not row["runs"]]
     return (
-        f"{count - missed} of {count} wrong Functions found with their explanation\n"
-        f"{alarms} alarms for {len(right)} right Functions in {checks} checks, {runs} runs, "
-        f"{min((row['runs'] for row in right), default=0)} or more of each"
+        f"{count - lost} of {count} wrong Functions found with their explanation\n"
+        f"{alarms} alarms for {len(right)} right Functions in {checks} checks; "
+        f"{sum(compared)} runs compared, at least 1000 for {enough} Functions and "
+        f"{min(compared, default=0)} for every one but those that have no slope to compare with: "
+        f"{', '.join(steps) or 'none'}"
     )
 
 
@@ -129,7 +140,7 @@ def main(argv: list[str]) -> int:
     if options.json.exists():
         rates |= json.loads(options.json.read_text(encoding="utf-8"))
     if options.half != "right":
-        rates["wrong"] = of_wrong()
+        rates["wrong"] = of_wrong(options.jobs)
         stored(rates, options.json)
     if options.half != "wrong":
         known = rates["right"]
