@@ -98,6 +98,7 @@ from engine.dtypes import (
     short as short,
     uint8 as uint8,
 )
+from engine.files import load as load, save as save
 from engine.function import Function as Function, once_differentiable as once_differentiable
 from engine.grad_mode import (
     enable_grad as enable_grad,
@@ -338,10 +339,6 @@ from engine.random import (
     set_rng_state as set_rng_state,
 )
 from engine.registry import rule as rule
-from engine.saving import (
-    load as load,
-    save as save,
-)
 from engine.storage import empty_strided as empty_strided, strided as strided
 from engine.tensors import Size as Size, Tensor as Tensor
 from engine.warned import (

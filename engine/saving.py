@@ -1,4 +1,4 @@
-"""Copies and pickles of tensors by PyTorch's rules, and save and load.
+"""Copies and pickles of tensors and Values by PyTorch's rules.
 
 A pickle holds the numbers, requires_grad and the user's attributes, neither graph nor `.grad` nor
 hooks; a file of one build opens in the other. copy.copy shares memory. copy.deepcopy is for
@@ -6,10 +6,7 @@ leaves, and copies `.grad` too.
 """
 
 import copy
-import io
-import pickle
 import warnings
-from pathlib import Path
 from typing import Any
 
 from engine.habits import Value, value
@@ -25,15 +22,20 @@ def rebuild(kind: Any, array: Any, requires_grad: bool, attributes: dict[str, An
     return t.requires_grad_() if requires_grad else t
 
 
-def reduced(t: Any, protocol: Any = None) -> tuple[Any, ...]:
-    """What pickle and copy.copy keep of a tensor."""
+def warn_of_hooks(t: Any) -> None:
+    """Say that a leaf's hooks are not written with it."""
     if t.is_leaf and t._hooks is not None and any(t._hooks.outputs.values()):
         warnings.warn(
             "pickling a tensor: its backward hooks will not be serialized; register them again "
             "on the loaded one",
             UserWarning,
-            stacklevel=2,
+            stacklevel=3,
         )
+
+
+def reduced(t: Any, protocol: Any = None) -> tuple[Any, ...]:
+    """What pickle and copy.copy keep of a tensor."""
+    warn_of_hooks(t)
     kind = None if type(t) is Tensor else type(t)
     return rebuild, (kind, t._array, t.requires_grad, t.__dict__)
 
@@ -65,61 +67,6 @@ def deepcopied(t: Any, memo: dict[int, Any]) -> Any:
 
 TensorBase.__reduce_ex__ = reduced  # type: ignore[method-assign]
 TensorBase.__deepcopy__ = deepcopied  # type: ignore[attr-defined]
-
-
-def save(obj: Any, f: Any, pickle_protocol: int = 4) -> None:
-    """Write tensors, or dicts and lists of them such as a state_dict, to a file.
-
-    f: a path, or a file opened for writing bytes. The format is Python's pickle.
-    """
-    data = pickle.dumps(obj, pickle_protocol)
-    if hasattr(f, "write"):
-        f.write(data)
-    else:
-        Path(f).write_bytes(data)
-
-
-def load(f: Any, map_location: Any = None, *, weights_only: bool = True) -> Any:
-    """Read what save wrote.
-
-    weights_only: refuse everything but tensors, numbers, texts and containers, since a pickle of
-    unknown origin may run any code. Raises pickle.UnpicklingError then, naming what it met.
-    """
-    data = f.read() if hasattr(f, "read") else Path(f).read_bytes()
-    return Weights(io.BytesIO(data)).load() if weights_only else pickle.loads(data)
-
-
-class Weights(pickle.Unpickler):
-    """Reads a pickle of tensors and containers, and refuses everything else."""
-
-    allowed = frozenset(
-        (
-            "engine.saving.rebuild",
-            "engine.nn.parameter._rebuild",
-            "engine.nn.parameter.Parameter",
-            "engine.saving.rebuild_value",
-            "engine.tensors.Size",
-            "engine.dtypes.of",
-            "engine.devices.device",
-            "collections.OrderedDict",
-            "collections.defaultdict",
-            "builtins.set",
-            "numpy.dtype",
-            "numpy.ndarray",
-            "numpy._core.multiarray._reconstruct",
-            "numpy._core.multiarray.scalar",
-            "numpy._core.numeric._frombuffer",
-            "_codecs.encode",
-        )
-    )
-
-    def find_class(self, module: str, name: str) -> Any:
-        if f"{module}.{name}".replace("numpy.core.", "numpy._core.") not in self.allowed:
-            raise pickle.UnpicklingError(
-                f"load: the file holds {module}.{name}, which is neither a tensor nor a container "
-                "of them; if you trust where it comes from, use load(f, weights_only=False)"
-            )
-        return super().find_class(module, name)
 
 
 # Values

@@ -1,12 +1,10 @@
-"""Copies, pickles and files of tensors, by torch's rules."""
+"""Copies and pickles of tensors, by torch's rules."""
 
 import copy
-import io
 import os
 import pickle
 import subprocess
 import sys
-from collections import OrderedDict
 from pathlib import Path
 
 import numpy as np
@@ -147,40 +145,6 @@ def test_a_parameter_and_a_module_survive_both():
     for other in (through_pickle(layer), copy.deepcopy(layer)):
         assert [p.tolist() for p in other.parameters()] == [p.tolist() for p in layer.parameters()]
         assert all(type(p) is engine.nn.Parameter and p.requires_grad for p in other.parameters())
-
-
-def test_save_and_load_go_through_a_path_or_a_file(tmp_path):
-    state = OrderedDict(w=engine.ones(2, requires_grad=True), n=3, t="text", k=engine.float64)
-    engine.save(state, tmp_path / "state.pt")
-    stream = io.BytesIO()
-    engine.save(state, stream)
-    stream.seek(0)
-    for found in (engine.load(tmp_path / "state.pt"), engine.load(stream)):
-        assert list(found) == ["w", "n", "t", "k"]
-        assert found["w"].requires_grad
-        assert found["k"] is engine.float64
-
-
-def test_values_and_parameters_may_stand_in_a_saved_file():
-    stream = io.BytesIO()
-    parameter = engine.nn.Parameter(engine.ones(1))
-    engine.save([engine.Value(2.0), parameter, {1, 2}, np.ones(2)], stream)
-    stream.seek(0)
-    v, p, numbers, array = engine.load(stream)
-    assert v.data == 2.0
-    assert type(p) is engine.nn.Parameter
-    assert numbers == {1, 2}
-    assert array.tolist() == [1.0, 1.0]
-
-
-def test_load_refuses_what_could_run_code_unless_told_otherwise():
-    stream = io.BytesIO()
-    engine.save({"f": print}, stream)
-    stream.seek(0)
-    with pytest.raises(pickle.UnpicklingError, match=r"builtins\.print.*weights_only=False"):
-        engine.load(stream)
-    stream.seek(0)
-    assert engine.load(stream, weights_only=False) == {"f": print}
 
 
 OTHER = {"python": "cython", "cython": "python"}[engine.backend()]
