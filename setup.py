@@ -24,8 +24,10 @@ FLAGS = {  # both builds give the same bits: a * b + c is never contracted into 
     "mingw32": ["-O3", "-ffp-contract=off", "-g0"],
     "msvc": ["/O2", "/fp:precise"],
 }
-# rules.pxd declares a rule and its slopes in one line.
-DIRECTIVES = {"warn.multiple_declarators": False}
+DIRECTIVES = {
+    "annotation_typing": False,  # types for mypy are not C types
+    "warn.multiple_declarators": False,  # rules.pxd declares a rule and its slopes in one line
+}
 PROBE = "#include <Python.h>\nPyMODINIT_FUNC PyInit_probe(void) { return NULL; }\n"
 
 

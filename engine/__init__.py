@@ -7,9 +7,12 @@ results are PyTorch's wherever it has them: `import engine as torch`.
 from importlib import import_module
 from types import ModuleType
 
+from engine import builds as builds
+
+builds.take_places()
+
 from engine import (
     autograd as autograd,
-    builds as builds,
     by_hand,
     cuda as cuda,
     differentiation,
@@ -19,10 +22,12 @@ from engine import (
     ops as ops,
     optim as optim,
     recording,
+    refusals,
     registry,
     saving,
     tensors,
     utils as utils,
+    value,
 )
 from engine.autograd.anomaly_mode import (
     is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled,
@@ -346,7 +351,7 @@ from engine.warned import (
     set_warn_always as set_warn_always,
 )
 
-habits.value.connect(
+value.connect(
     general=differentiation.general,
     lookup=habits.lookup,
     by_hand=by_hand.by_hand,
@@ -357,6 +362,8 @@ habits.value.connect(
     ufunc=tensors.array_ufunc,
     watch=recording.watch,
 )
+
+refusals.complete()
 
 # Every rule is a function too, unless one of its name with options stands above.
 globals().update({name: rule for name, rule in registry.RULES.items() if name not in globals()})

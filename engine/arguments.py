@@ -1,10 +1,10 @@
 """How a Function is called: arguments meet the parameters of forward; other calls are refused."""
 
 import inspect
-import warnings
 from functools import cache
 from typing import Any
 
+from engine.attention import warn
 from engine.nodes import needs_grad
 
 NO_FORWARD = "You must implement the forward function for custom autograd.Function."
@@ -28,12 +28,11 @@ def refuse_call(function: Any, called: Any) -> None:
             f"{name}(...): a Function is not called itself; write {name}.apply(...), and hand "
             f"{name}.apply to what takes a function"
         )
-    warnings.warn(
+    warn(
         f"{function} should not be instantiated. Methods on autograd functions are all static, so "
         "you should invoke them on the class itself. Instantiating an autograd function will "
         "raise an error in a future version of PyTorch.",
         DeprecationWarning,
-        stacklevel=3,
     )
 
 
@@ -77,12 +76,11 @@ def bound(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple
         args = bind(function, args, kwargs)
     for i, x in enumerate(args):
         if isinstance(x, (list, tuple, dict)) and hides(x):
-            warnings.warn(
+            warn(
                 f"{function.__name__}.apply: the Values or Tensors inside "
                 f"{argument_name(function, i)} are not seen and get no gradient; pass them as "
                 "separate arguments",
                 UserWarning,
-                stacklevel=3,
             )
     return args
 

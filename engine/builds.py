@@ -16,6 +16,11 @@ __version__ = "0.1.0"
 
 ROOT = Path(__file__).absolute().parent.parent
 NOT_COMPILED = ("elementary", "interpreter")  # their .pxd give the same names to C functions
+# Modules that `import engine.NAME` finds compiled, in the order of their imports.
+IN_PLACE = (
+    *("modes", "value", "quiet", "nodes", "checks", "function", "graph", "differentiation"),
+    *("views", "tensors"),
+)
 TO_BUILD = (
     "build it with `python setup.py build_ext --inplace` in a clone, or install again where there "
     "is a C compiler (ENGINE_REQUIRE_EXTENSIONS=1 shows what stops it)"
@@ -102,3 +107,11 @@ def module(name: str) -> ModuleType:
     """The module `name` of the build in use: engine_fast's where it is compiled, else engine's."""
     fast = backend() == "cython" and name in sources()
     return import_module(f"{'engine_fast' if fast else 'engine'}.{name}")
+
+
+def take_places() -> None:
+    """Have `import engine.NAME` find the compiled module where that is in use."""
+    for name in IN_PLACE if backend() == "cython" else ():
+        found = module(name)
+        sys.modules[f"engine.{name}"] = found
+        setattr(sys.modules["engine"], name, found)

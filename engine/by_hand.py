@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
-from engine import builds
-from engine.habits import Value, attribute, links, value
+from engine import builds, value
+from engine.habits import Value, attribute, links
 
 fused = builds.module("fused")
 
@@ -30,7 +30,7 @@ def by_hand(v: Any, parents: Any, slopes: Any) -> None:
         raise ValueError(f"Value: {len(parents)} parents need as many slopes; got {len(slopes)}")
     if not all(isinstance(p, Value) for p in parents):
         raise TypeError("Value: parents must be Values; got " + ", ".join(map(repr, parents)))
-    extra = value.Extra(slopes if named else "by_hand")
+    extra: Any = value.Extra(slopes if named else "by_hand")
     extra.push = False if named else None  # False: not given yet
     given = [0.0] * len(parents) if named else slopes
     needed = [p if p.requires_grad else None for p in parents]

@@ -2,24 +2,13 @@
 input, differentiable where that is asked for. What broadcasting spread is summed here, and
 nowhere else."""
 
-import warnings
 from typing import Any
 
 import numpy as np
 
-from engine.nodes import (
-    DIFFERENTIABLE,
-    Error,
-    Node,
-    TensorBase,
-    Value,
-    as_node,
-    attach,
-    edge_of,
-    position,
-    shape_of,
-    value,
-)
+from engine import nodes, value
+from engine.attention import warn
+from engine.nodes import DIFFERENTIABLE, Error, Node, Value, as_node, links
 
 ONCE = (
     "{0}: backward is marked once_differentiable, so its result cannot be differentiated again; "
@@ -94,15 +83,15 @@ def unasked(node: Node, i: int, g: Any) -> str:
 
 def dirty(node: Any, x: Any, inputs: tuple[Any, ...], outputs: tuple[Any, ...]) -> None:
     """What forward marked as changed in place is an input, and among what it returned."""
-    if position(x, inputs) is None:
+    if nodes.position(x, inputs) is None:
         text = (
             f"{node._function_name}: mark_dirty received a tensor that was not an input. It takes "
             "the inputs that forward changed in place; other tensors need no mark"
         )
         if is_view(x):
             raise RuntimeError(text)
-        warnings.warn(text, UserWarning, stacklevel=4)
-    if position(x, outputs) is None:
+        warn(text, UserWarning)
+    if nodes.position(x, outputs) is None:
         raise RuntimeError(
             f"{node.name()}: Some elements marked as dirty during the forward method were not "
             "returned as output. The inputs that are modified inplace must all be outputs of the "
@@ -117,12 +106,12 @@ def any_in_graphs(xs: tuple[Any, ...]) -> bool:
 
 def is_view(x: Any) -> bool:
     """Whether x is a view of another Tensor."""
-    return isinstance(x, TensorBase) and x._base is not None
+    return isinstance(x, nodes.TensorBase) and x._base is not None
 
 
 def guarded(node: Node, given: tuple[Any, ...], grads: list[Any]) -> tuple[Any, ...]:
     """The gradients given, with an Error behind those that cannot be differentiated again."""
-    hidden = tuple(edge for edge in map(edge_of, grads) if edge is not None)
+    hidden = tuple([e for e in [nodes.edge_of(g) for g in grads] if e is not None])
     return tuple(
         g if g is None or edge is None else guard(node, g, edge, hidden)
         for g, edge in zip(given, node._edges, strict=True)
@@ -136,7 +125,8 @@ def guard(node: Node, g: Any, edge: Any, hidden: tuple[Any, ...]) -> Any:
         return g
     text = ONCE if node.once_differentiable else RAW
     g = as_node(g, isinstance(edge[0], Value)) if raw else g.detach()
-    return attach(g, Error(text.format(node.name()), node._edges, [shape_of(g)], hidden), 0)
+    error = Error(text.format(node.name()), node._edges, [nodes.shape_of(g)], hidden)
+    return nodes.attach(g, error, 0)
 
 
 def fit(g: Any, edge: Any, node: Node, i: int, create_graph: bool) -> Any:
@@ -147,10 +137,10 @@ def fit(g: Any, edge: Any, node: Node, i: int, create_graph: bool) -> Any:
         return fit_number(g, node, i, create_graph)
     shape, dtype = (
         (target._array.shape, target._array.dtype)
-        if isinstance(target, TensorBase)
+        if isinstance(target, nodes.TensorBase)
         else target._shapes[output]
     )
-    if not isinstance(g, TensorBase):
+    if not isinstance(g, nodes.TensorBase):
         g = fit_array(g, shape, node, i)
     if g._array.shape != shape:
         if not sums_to(g._array.shape, shape):
@@ -161,10 +151,10 @@ def fit(g: Any, edge: Any, node: Node, i: int, create_graph: bool) -> Any:
 
 def fit_number(g: Any, node: Node, i: int, create_graph: bool) -> Any:
     """The gradient of a Value: a float, or a Value where derivatives of it are wanted."""
-    if isinstance(g, TensorBase):
+    if isinstance(g, nodes.TensorBase):
         if g._array.shape != ():
             raise RuntimeError(wrong_shape(g._array.shape, (), node, i))
-        return g.as_value() if create_graph else float(g._array)
+        return g.as_value() if create_graph else float(g._array)  # type: ignore[attr-defined]
     if isinstance(g, Value):
         return g if create_graph else g.data
     if not value.is_number(g) and not (isinstance(g, np.ndarray) and g.shape == ()):
@@ -180,7 +170,7 @@ def fit_array(g: Any, shape: tuple[int, ...], node: Node, i: int) -> Any:
     if isinstance(g, Value):
         return g.as_tensor()
     if isinstance(g, np.ndarray) or (value.is_number(g) and shape == ()):
-        return TensorBase.constant(np.asarray(g))
+        return links.constant(np.asarray(g))
     raise TypeError(
         f"{node.name()}: the gradient of {node._argument(i)} needs to be a Tensor or an array of "
         f"shape {shape}; got {g!r}, a {type(g).__name__}"

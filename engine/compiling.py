@@ -12,8 +12,8 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from engine import builds
-from engine.nodes import Value, modes, state, value
+from engine import builds, modes, value
+from engine.nodes import Value, state
 from engine.reaching import (
     DICT,
     EQUAL,

@@ -4,17 +4,17 @@ Sizes are whole numbers, or one tuple of them: zeros(2, 3), zeros((2, 3)), zeros
 Every function takes dtype, device ("cpu") and requires_grad as PyTorch's do.
 """
 
-import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 
-from engine import builds, devices, dtypes
+from engine import devices, dtypes, value
+from engine.attention import warn
 from engine.nodes import TensorBase
 from engine.tensors import Size, Tensor, make, method
 
-Value = builds.module("value").Value
+Value = value.Value
 
 Sizes = int | Sequence[int]
 
@@ -45,11 +45,10 @@ def tensor(
     """
     devices.check(device, "tensor")
     if isinstance(data, Tensor):
-        warnings.warn(
+        warn(
             "tensor: to copy a Tensor it is recommended to use t.detach().clone() rather than "
             "engine.tensor(t)",
             UserWarning,
-            stacklevel=2,
         )
     return made(new_array(data, dtypes.to_numpy(dtype), "tensor"), requires_grad)
 
@@ -140,11 +139,10 @@ def plain(data: Any, where: str) -> Any:
             f"shape {tuple(data.shape)}: use engine.stack or engine.cat for Tensors"
         )
     if data.requires_grad:
-        warnings.warn(
+        warn(
             f"{where}: a tensor with requires_grad=True is converted to a number and loses its "
             "graph; engine.stack(tensors) keeps it",
             UserWarning,
-            stacklevel=5,
         )
     return data._array.reshape(())[()]
 
@@ -199,11 +197,10 @@ def from_numpy(ndarray: Any) -> Tensor:
             "takes numbers and lists"
         )
     if not ndarray.flags.writeable:
-        warnings.warn(
+        warn(
             "from_numpy: the array is not writeable, and neither is the Tensor that shares its "
             "memory; use engine.tensor(array) for a copy",
             UserWarning,
-            stacklevel=2,
         )
     return make(ndarray.astype(dtypes.of(ndarray.dtype).numpy, copy=False))
 
@@ -490,7 +487,7 @@ def as_subclass(input: Tensor, cls: Any) -> Any:
     if not issubclass(cls, Tensor):
         raise RuntimeError(f"as_subclass: needs a subclass of Tensor; got {cls!r}")
     source = input.view_as(input) if input.requires_grad else input.detach()
-    out = object.__new__(cls)
+    out = TensorBase.__new__(cls)
     for name in TensorBase.__slots__:
         if name.startswith("_") and not name.startswith("__"):
             setattr(out, name, getattr(source, name))

@@ -7,7 +7,8 @@ a thread about a thousand.
 import threading
 from collections.abc import Callable
 
-from engine.nodes import modes, state
+from engine import modes
+from engine.nodes import state
 
 LEVELS = 60
 

@@ -1,13 +1,13 @@
 """`grad` and `backward`: derivatives of given outputs by given inputs."""
 
 import threading
-import warnings
 from typing import Any, NamedTuple
 
-from engine import graph
+from engine import graph, modes, value
+from engine.attention import warn
 from engine.graph import edge_key
 from engine.habits import Value
-from engine.nodes import attach, edge_of, modes, needs_grad, shape_of, value, zero
+from engine.nodes import attach, edge_of, needs_grad, shape_of, zero
 
 
 class GradientEdge(NamedTuple):
@@ -93,14 +93,13 @@ def backward(
             raise RuntimeError("backward: `inputs` argument cannot be empty; leave it out for all")
         refuse_constants(inputs, "backward")
     if create_graph:
-        warnings.warn(
+        warn(
             "Using backward() with create_graph=True will create a reference cycle between the "
             "parameter and its gradient which can cause a memory leak. We recommend using "
             "autograd.grad when creating the graph to avoid this. If you have to use this "
             "function, make sure to reset the .grad fields of your parameters to None after use "
             "to break the cycle and avoid the leak.",
             UserWarning,
-            stacklevel=3,
         )
     given = grad_tensors if grad_tensors is not None else grad_variables
     outputs, starts = seeds(tensors, given, "backward")

@@ -15,12 +15,13 @@ from typing import Any
 import numpy as np
 
 inf, nan = math.inf, math.nan
+PLAIN = {float, int, np.ndarray}  # kinds that do not answer for themselves
 
 
 def elsewhere(name: str, *operands: Any) -> Any:
     """The function called `name` of operands that are not all floats."""
     for operand in operands:
-        if hasattr(operand, "_elementary_"):
+        if type(operand) not in PLAIN and hasattr(operand, "_elementary_"):
             return operand._elementary_(name, operands)
     return ARRAY[name](*operands)
 

@@ -93,8 +93,9 @@ def released(x: Any, inputs: list[Any]) -> Any:
 def ends_in(x: Any, inputs: list[Any]) -> bool:
     """Whether all leaves of the graph of x are among the inputs."""
     ours = {id(v) for v in inputs}
-    ends = (n for n in topological([edge_of(x)]) if isinstance(n, DIFFERENTIABLE) and n.is_leaf)
-    return all(id(n) in ours for n in ends)
+    nodes: list[Any] = topological([edge_of(x)])
+    ends = [n for n in nodes if isinstance(n, DIFFERENTIABLE)]
+    return all(id(n) in ours for n in ends if n.is_leaf)
 
 
 def released_all(tree: Any, inputs: list[Any]) -> Any:

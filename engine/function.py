@@ -9,24 +9,8 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
-from engine import arguments, checks
-from engine.nodes import (
-    DIFFERENTIABLE,
-    FREED,
-    Node,
-    Saved,
-    TensorBase,
-    Value,
-    attach,
-    is_floating,
-    link,
-    modes,
-    needs_grad,
-    position,
-    shape_of,
-    state,
-    zero,
-)
+from engine import arguments, checks, modes, nodes
+from engine.nodes import DIFFERENTIABLE, FREED, Node, Value, is_floating, zero
 from engine.quiet import quiet
 
 
@@ -100,7 +84,7 @@ class FunctionNode(Node):
             grads = [zero(s) if g is None else g for g, s in zip(grads, self._shapes, strict=True)]
         grads = [Value(g, requires_grad=False) if type(g) is float else g for g in grads]
         given = checks.counted(self, self._function.gradient()(self, *grads))
-        return checks.guarded(self, given, grads) if state.grad_enabled else given
+        return checks.guarded(self, given, grads) if modes.is_grad_enabled() else given
 
     _differentiate_nothing = _differentiate
 
@@ -112,17 +96,18 @@ class FunctionNode(Node):
         if not checks.any_in_graphs(outputs) and checks.any_in_graphs(args):
             outputs = tuple(checks.joined(self, x, args) for x in outputs)
         if recorded:
-            link(self, args)
+            nodes.link(self, args)
         for x in self._dirty:
             checks.dirty(self, x, args, outputs)
             x._change_in_place(self._function_name, recorded)
         if recorded:
             self._keep(args, outputs)
-        self._shapes = [shape_of(x) for x in outputs]
+        self._shapes = [nodes.shape_of(x) for x in outputs]
         if not self._materialize_non_diff_grads:
-            self._shapes = [position(x, self._constant) is None and shape_of(x) for x in outputs]
-        results = tuple(self._result(i, x, args, recorded) for i, x in enumerate(outputs))
-        for observer in state.observers:
+            constant = [nodes.position(x, self._constant) is not None for x in outputs]
+            self._shapes = [not c and s for c, s in zip(constant, self._shapes, strict=True)]
+        results = tuple([self._result(i, x, args, recorded) for i, x in enumerate(outputs)])
+        for observer in modes.observers():
             observer(results, self, args)
         self._dirty = self._constant = ()
         return results if isinstance(output, tuple) else results[0]
@@ -131,23 +116,24 @@ class FunctionNode(Node):
         """Output i, with its place in the graph."""
         if not isinstance(x, DIFFERENTIABLE):
             return x
-        recorded = recorded and position(x, self._constant) is None and is_floating(x)
-        if position(x, self._dirty) is not None:
+        recorded = recorded and nodes.position(x, self._constant) is None and is_floating(x)
+        if nodes.position(x, self._dirty) is not None:
             return x._rebase(self, i) if recorded else x
-        if position(x, args) is not None:
+        if nodes.position(x, args) is not None:
             x = x.detach() if isinstance(x, Value) or not recorded else x._as_is()
         elif not recorded and x.requires_grad and not checks.is_view(x):
             return x.detach()
-        if state.grad_enabled and isinstance(x, TensorBase):
-            x._returned(len(self._shapes) > 1)
-        return attach(x, self, i) if recorded else x
+        if modes.is_grad_enabled() and isinstance(x, nodes.TensorBase):
+            x._returned(len(self._shapes) > 1)  # type: ignore[attr-defined]
+        return nodes.attach(x, self, i) if recorded else x
 
     def _keep(self, inputs: tuple[Any, ...], outputs: tuple[Any, ...]) -> None:
         """Turn what save_for_backward was given into what backward may read."""
-        self._saved = tuple(
-            None if x is None else Saved(x, position(x, outputs), position(x, inputs) is None)
-            for x in self._to_save or ()
-        )
+
+        def saved(x: Any) -> Any:
+            return nodes.Saved(x, nodes.position(x, outputs), nodes.position(x, inputs) is None)
+
+        self._saved = tuple([x if x is None else saved(x) for x in self._to_save or ()])
         self._to_save = ()
 
     def _release(self) -> None:
@@ -231,9 +217,9 @@ class Function:
         """Run forward on the arguments and record it; returns what forward does."""
         args = arguments.bound(cls, args, kwargs)
         ctx = cls.node()
-        ctx.needs_input_grad = tuple(map(needs_grad, args))
-        recorded = state.grad_enabled and True in ctx.needs_input_grad
-        before, seen = modes.set_grad(False), state.observers
+        ctx.needs_input_grad = nodes.all_needs_grad(args)
+        recorded = modes.is_grad_enabled() and True in ctx.needs_input_grad
+        before, seen = modes.set_grad(False), modes.observers()
         if seen:
             modes.set_observers(tuple(o for o in seen if getattr(o, "inside_forward", False)))
         try:

@@ -4,15 +4,14 @@ import functools
 import inspect
 import threading
 import types
-import warnings
 from collections.abc import Callable, Generator
 from typing import Any, TypeVar
 
-from engine import builds
+from engine import modes
+from engine.attention import warn
 
-modes = builds.module("modes")
-set_grad = modes.set_grad
-is_grad_enabled = modes.is_grad_enabled
+set_grad: Any = modes.set_grad
+is_grad_enabled: Callable[[], bool] = modes.is_grad_enabled
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -39,11 +38,10 @@ class GradMode:
 
     def __call__(self, function: F) -> F:
         if inspect.isclass(function):
-            warnings.warn(
+            warn(
                 f"{type(self).__name__}: Decorating classes is deprecated and will be disabled; "
                 "decorate the methods",
                 FutureWarning,
-                stacklevel=2,
             )
         if inspect.isgeneratorfunction(function):
             return decorate_generator(function, self.mode)

@@ -10,9 +10,8 @@ import threading
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from engine import by_hand, depth, hooks
-from engine.checks import fit
-from engine.nodes import Node, TensorBase, Value, edge_of, modes, value
+from engine import by_hand, checks, depth, hooks, modes, nodes, value
+from engine.nodes import Node, Value
 from engine.quiet import quiet
 from engine.registry import contributions
 
@@ -23,21 +22,18 @@ def edges(node: Any) -> Sequence[Edge | None]:
     """The edges of a node to what it was made of."""
     if isinstance(node, Value):
         return value_edges(node)
-    if isinstance(node, TensorBase):
+    if isinstance(node, nodes.TensorBase):
         return ()
     return (*node._edges, *node._hidden) if node._hidden else node._edges
 
 
 def value_edges(v: Any) -> Sequence[Edge | None]:
     """The edges of a Value: to the Function it is an output of, or to its parents."""
-    extra = v._extra
-    if isinstance(extra, value.Extra):
-        if extra.ctx is not None:
-            return ((extra.ctx, extra.index),)
-        more = [(p, 0) for p in extra.parents or () if p is not None]
-    else:
-        more = []
-    return [(p, 0) for p in (v._a, v._b) if p is not None] + more
+    extra: Any = v._extra if isinstance(v._extra, value.Extra) else None
+    if extra is not None and extra.ctx is not None:
+        return ((extra.ctx, extra.index),)
+    parents = (v._a, v._b, *(extra.parents or ())) if extra is not None else (v._a, v._b)
+    return [(p, 0) for p in parents if p is not None]
 
 
 def topological(roots: Iterable[Edge]) -> list[Any]:
@@ -74,11 +70,10 @@ def current_walk() -> Any:
 class Walk:
     """One walk back: from roots with their gradients to the leaves, or to the inputs asked for."""
 
-    writes = False
-
     def __init__(self, roots: list[Edge], inputs: list[Edge] | None, retain: bool, create: bool):
         self.retain_graph = retain
         self.create_graph = create
+        self.writes = False
         self.order = topological(roots)
         self.flight: dict[int, dict[int, Any]] = {}
         self.arrived: list[tuple[Any, Any]] = []  # (leaf, inner Value or retaining tensor; its g)
@@ -106,13 +101,12 @@ class Walk:
         """Add g to what has arrived at the edge, where that leads to something asked for. None:
         the node has its turn, though no gradient arrives."""
         node, i = edge
-        if (
-            self.wanted is not None
-            and id(node) not in self.needed
-            and edge_key(edge) not in self.wanted
-        ):
+        key = id(node)
+        if self.wanted is not None and key not in self.needed and (key, i) not in self.wanted:
             return
-        arrived = self.flight.setdefault(id(node), {})
+        arrived = self.flight.get(key)
+        if arrived is None:
+            arrived = self.flight[key] = {}
         if g is None:
             return
         if i in arrived:
@@ -143,7 +137,7 @@ class Walk:
         if not arrived and not isinstance(node, Node):
             for edge in filter(None, edges(node)):
                 self.add(edge, None)
-        elif isinstance(node, TensorBase) or (isinstance(node, Value) and node.is_leaf):
+        elif isinstance(node, nodes.TensorBase) or (isinstance(node, Value) and node.is_leaf):
             self.arrived.append((node, arrived[0]))
         elif isinstance(node, Value):
             self.visit_value(node, hooks.run_on_value(node, arrived[0]))
@@ -173,7 +167,7 @@ class Walk:
             given = hooked.after(given, grads)
         for i, (edge, g) in enumerate(zip(node._edges, given, strict=True)):
             if edge is not None:
-                fitting = None if g is None else fit(g, edge, node, i, self.create_graph)
+                fitting = None if g is None else checks.fit(g, edge, node, i, self.create_graph)
                 self.add(edge, fitting)
         if not self.retain_graph:
             node._release()
@@ -205,7 +199,7 @@ def edge_key(edge: Edge) -> tuple[int, int]:
 
 def value_contributions(v: Any, g: Any, create_graph: bool) -> list[tuple[Edge, Any]]:
     """What a Value with gradient g hands to what it was made of."""
-    extra = v._extra if isinstance(v._extra, value.Extra) else None
+    extra: Any = v._extra if isinstance(v._extra, value.Extra) else None
     if extra is not None and extra.ctx is not None:
         return [((extra.ctx, extra.index), g)]
     if create_graph:
@@ -230,8 +224,8 @@ def walked(
     writes: bool = False,
 ) -> Walk:
     """A walk from the roots with these gradients, done."""
-    starts = [edge_of(x) for x in roots]
-    ends = None if inputs is None else [edge_of(x) for x in inputs]
+    starts = [nodes.edge_of(x) for x in roots]
+    ends = None if inputs is None else [nodes.edge_of(x) for x in inputs]
     walk = kind_of_walk()(starts, ends, create if retain is None else retain, create)
     if writes:
         walk.let_write(ends or ())

@@ -7,9 +7,8 @@ from collections.abc import Callable, Iterator
 from types import MethodType
 from typing import Any
 
-from engine import builds
+from engine import value
 
-value = builds.module("value")
 Value = value.Value
 
 # Attributes computed when they are read, and methods, by name.

@@ -9,9 +9,8 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-from engine import builds
+from engine import value
 
-value = builds.module("value")
 Value = value.Value
 
 Table = dict[int, Callable[..., Any]]

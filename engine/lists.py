@@ -13,12 +13,12 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from engine import builds, registry
-from engine.habits import Value, value
+from engine import builds, modes, registry, value
+from engine.habits import Value
 
 fused = builds.module("fused")
 F = TypeVar("F", bound=Callable[..., Any])
-state = builds.module("modes").of_threads()
+state = modes.of_threads()
 
 
 def plain_sum(xs: list[Any]) -> Any:

@@ -54,4 +54,9 @@ def set_observers(observers):
 
 def is_grad_enabled():
     """Whether operations of this thread are recorded for backward."""
-    return state.grad_enabled
+    return not watched or state.grad_enabled
+
+
+def observers():
+    """The functions that are called with each new node of this thread."""
+    return state.observers if watched else ()

@@ -1,46 +1,59 @@
 """What a graph is made of: nodes, edges between them, and what a node keeps for backward."""
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from types import SimpleNamespace
+from typing import Any
 
-from engine import builds
+from engine import modes, value
 
-value = builds.module("value")
-modes = builds.module("modes")
 Value = value.Value
 state = modes.of_threads()
+
+# What stands further right and is reached from here: constant(x), zeros(shape, dtype).
+links = SimpleNamespace()
 
 
 class TensorBase:
     """The fields of a Tensor that a graph needs: see `engine.tensors`."""
 
     __slots__ = (
-        "__dict__",
-        "__weakref__",
-        "_array",
-        "_base",
-        "_counter",
-        "_grad",
-        "_grad_fn",
-        "_hooks",
-        "_output_nr",
-        "_requires_grad",
-        "_view",
-    )
+        "__dict__ __weakref__ _array _base _counter _grad _hooks _node _output_nr "
+        "_requires_grad _view"
+    ).split()
+    _array: Any
+    _base: Any
+    _counter: Any
+    _grad: Any
+    _hooks: Any
+    _node: Any
+    _output_nr: int
+    _requires_grad: bool
+    _view: Any
     _reshaped = False  # whether the tensor got another shape in place
-    constant: ClassVar[Any]
-    zeros: ClassVar[Any]
-
-    if TYPE_CHECKING:  # methods that stand further right
-
-        def __getattr__(self, name: str) -> Any: ...
 
 
-DIFFERENTIABLE = (Value, TensorBase)
+DIFFERENTIABLE: Any = (Value, TensorBase)
 
 
 def needs_grad(x: Any) -> bool:
     """Whether x is a Value or Tensor that a gradient is wanted for."""
-    return isinstance(x, DIFFERENTIABLE) and x.requires_grad
+    if isinstance(x, TensorBase):
+        return wants_grad(x)
+    return isinstance(x, Value) and x.requires_grad
+
+
+def all_needs_grad(xs: tuple[Any, ...]) -> tuple[bool, ...]:
+    """For each, whether a gradient is wanted for it."""
+    return tuple([needs_grad(x) for x in xs])
+
+
+def any_needs_grad(xs: Any) -> bool:
+    """Whether a gradient is wanted for one of them."""
+    return True in [needs_grad(x) for x in xs]
+
+
+def wants_grad(t: Any) -> bool:
+    """Whether a gradient is wanted for a Tensor, or for the base that it is a view of."""
+    return t._requires_grad or (t._base is not None and t._base._requires_grad)
 
 
 class Node:
@@ -109,24 +122,23 @@ def edge_of(x: Any) -> Any:
     """Where the gradient of x goes: (node, output number), or None for a constant."""
     if not needs_grad(x):
         return None
-    if isinstance(x, Value):
-        return x, 0
-    node = x.grad_fn
+    node = None if isinstance(x, Value) else x.grad_fn
     return (x, 0) if node is None else (node, x._output_nr)
 
 
 def link(node: Node, inputs: tuple[Any, ...]) -> None:
     """Give the node an edge to each input, and tell constants of the graph from other objects."""
-    node._edges = tuple(map(edge_of, inputs))
-    if None in node._edges:
-        node._plain = tuple(i for i, x in enumerate(inputs) if not isinstance(x, DIFFERENTIABLE))
+    node._edges = edges = tuple([edge_of(x) for x in inputs])
+    if None in edges:
+        plain = [i for i, x in enumerate(inputs) if not isinstance(x, DIFFERENTIABLE)]
+        node._plain = tuple(plain)
 
 
 def attach(x: Any, node: Node, number: int) -> Any:
     """Make x, fresh from forward, output `number` of the node."""
     if isinstance(x, Value):
         return value.output(x.data, node.name(), node, number)
-    x._grad_fn, x._output_nr, x._requires_grad = node, number, True
+    x._node, x._output_nr, x._requires_grad = node, number, True
     return x
 
 
@@ -140,14 +152,14 @@ class Saved:
         self.between = between
         self.version = None if x is None or isinstance(x, Value) else x._version
         self.saved = x if number is None else x.detach()
-        self.inner = self.version is not None and self.saved._grad_fn is not None
+        self.inner = self.version is not None and self.saved._node is not None
 
     def unpack(self, node: Node) -> Any:
         """What was saved, joined to the graph again; an in-place change since is an error."""
         x = self.saved
         if self.version is not None and x._version != self.version:
             raise RuntimeError(stale(node, x, self.version))
-        if self.inner and x._grad_fn is None:
+        if self.inner and x._node is None:
             raise RuntimeError(DETACHED.format(node.name()))
         if self.number is not None:
             return attach(x.detach(), node, self.number)
@@ -159,12 +171,15 @@ class Saved:
 
 def position(x: Any, where: tuple[Any, ...]) -> int | None:
     """The place of the object x among others."""
-    return next((i for i, y in enumerate(where) if y is x), None)
+    for i, y in enumerate(where):
+        if y is x:
+            return i
+    return None
 
 
 def as_node(x: Any, scalar: bool) -> Any:
     """A number as a constant Value, or a number or an array as a constant Tensor."""
-    return Value(x, requires_grad=False) if scalar else TensorBase.constant(x)
+    return Value(x, requires_grad=False) if scalar else links.constant(x)
 
 
 def is_floating(x: Any) -> bool:
@@ -184,7 +199,7 @@ def zero(shape: Any) -> Any:
     """The gradient of an output that got none, given what it must look like."""
     if shape is None:
         return Value(0.0, requires_grad=False)
-    return TensorBase.zeros(*shape) if shape else None
+    return links.zeros(*shape) if shape else None
 
 
 CUT = (

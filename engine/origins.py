@@ -3,10 +3,10 @@
 import math
 from typing import Any, NamedTuple
 
-from engine import habits
+from engine import habits, value
 from engine.graph import topological
 from engine.habits import Value
-from engine.nodes import edge_of, value
+from engine.nodes import edge_of
 from engine.registry import RULES
 
 

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from engine import dtypes
-from engine.nodes import TensorBase
 from engine.tensors import Tensor
 
 
@@ -181,5 +180,5 @@ def formatted(t: Any, spec: str) -> str:
     return format(t._array.item(), spec)
 
 
-TensorBase.__repr__ = text_of  # type: ignore[method-assign]
-TensorBase.__format__ = formatted  # type: ignore[method-assign]
+Tensor.__repr__ = text_of  # type: ignore[method-assign]
+Tensor.__format__ = formatted  # type: ignore[method-assign]

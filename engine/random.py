@@ -10,7 +10,8 @@ import numpy as np
 
 from engine import devices, dtypes, views
 from engine.creation import floating, like_array, made, shape_of, whole, zeros_like
-from engine.tensors import Operation, Tensor, make, method, state
+from engine.nodes import state
+from engine.tensors import Operation, Tensor, make, method
 
 
 class Generator:

@@ -7,14 +7,13 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-from engine import builds, habits
+from engine import builds, habits, modes, value
 from engine.nodes import Value
 from engine.reaching import Index, Planner, Refused, is_ours
 from engine.switch import ARITY, NUMBERS
 
-state = builds.module("modes").of_threads()
+state = modes.of_threads()
 tape = builds.module("tape")
-value = builds.module("value")
 RELATIONS = {operator.lt: 0, operator.le: 1, operator.gt: 2, operator.ge: 3, operator.eq: 4}
 SHARE = tape.OPERATIONS["softmax"]
 

@@ -1,25 +1,23 @@
 """The registry of rules, and `engine.rule`, by which anybody adds one.
 
-    >>> import engine
-    >>> @engine.rule
-    ... def cube(a):
-    ...     return a * a * a
-    >>> @cube.slope
-    ... def cube_slope(a, y):
-    ...     return 3.0 * a * a
-    >>> cube(engine.Value(2.0)).data, cube(2.0)
-    (8.0, 8.0)
+>>> import engine
+>>> @engine.rule
+... def cube(a):
+...     return a * a * a
+>>> @cube.slope
+... def cube_slope(a, y):
+...     return 3.0 * a * a
+>>> cube(engine.Value(2.0)).data, cube(2.0)
+(8.0, 8.0)
 """
 
 import inspect
 from collections.abc import Callable
 from typing import Any
 
-from engine import builds, elementary, habits, rules, special
+from engine import builds, elementary, habits, rules, special, value
 
-value = builds.module("value")
 fused = builds.module("fused")
-modes = builds.module("modes")
 Value = value.Value
 
 RULES: dict[str, "Rule"] = {}

@@ -6,12 +6,12 @@ leaves, and copies `.grad` too.
 """
 
 import copy
-import warnings
 from typing import Any
 
-from engine.habits import Value, value
+from engine import value
+from engine.attention import warn
+from engine.habits import Value
 from engine.memory import owner, seen_in
-from engine.nodes import TensorBase
 from engine.tensors import Tensor, make
 
 
@@ -25,11 +25,10 @@ def rebuild(kind: Any, array: Any, requires_grad: bool, attributes: dict[str, An
 def warn_of_hooks(t: Any) -> None:
     """Say that a leaf's hooks are not written with it."""
     if t.is_leaf and t._hooks is not None and any(t._hooks.outputs.values()):
-        warnings.warn(
+        warn(
             "pickling a tensor: its backward hooks will not be serialized; register them again "
             "on the loaded one",
             UserWarning,
-            stacklevel=3,
         )
 
 
@@ -65,8 +64,8 @@ def deepcopied(t: Any, memo: dict[int, Any]) -> Any:
     return memo[id(t)]
 
 
-TensorBase.__reduce_ex__ = reduced  # type: ignore[method-assign]
-TensorBase.__deepcopy__ = deepcopied  # type: ignore[attr-defined]
+Tensor.__reduce_ex__ = reduced  # type: ignore[method-assign]
+Tensor.__deepcopy__ = deepcopied  # type: ignore[attr-defined]
 
 
 # Values

@@ -7,23 +7,32 @@ its methods here. Views and changes in place are kept right by `views`.
 import math
 import operator as operator_module
 import sys
-import warnings
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 
-from engine import builds, differentiation, dtypes, elementary, function, hooks, nodes, views
+from engine import (
+    builds,
+    differentiation,
+    dtypes,
+    elementary,
+    function,
+    hooks,
+    modes,
+    nodes,
+    value,
+    views,
+)
+from engine.attention import warn
 from engine.function import Function
-from engine.nodes import Node, Saved, TensorBase, edge_of, needs_grad
+from engine.nodes import FREED, Node, Value, links
 from engine.quiet import quiet
 from engine.registry import RULES, SYNONYMS, Rule, on_rule
 
-value = builds.module("value")
-Value = value.Value
 kernels = builds.module("kernels")
-state = nodes.state
+ndarray = np.ndarray
 F = TypeVar("F", bound=Callable[..., Any])
 
 # Rules that have a batched kernel, forward and backward, which is used where no graph is made.
@@ -77,20 +86,21 @@ class RuleNode(Node):
 
     def _differentiate(self, grads: list[Any]) -> tuple[Any, ...]:
         if self.saved is None:
-            raise RuntimeError(nodes.FREED.format(self.name()))
-        operands = [x.unpack(self) if isinstance(x, Saved) else x for x in self.saved]
-        if not state.grad_enabled:
-            if self.rule.name in BACKWARD:
-                return (make(BACKWARD[self.rule.name](grads[0]._array, operands[-1]._array)),)
-            operands = [x._array if isinstance(x, TensorBase) else x for x in operands]
-        slopes = self.rule.slopes(*operands)
-        return tuple(
-            None if edge is None else times(grads[0], slope, self.rule.selection)
-            for edge, slope in zip(self._edges, slopes, strict=False)
-        )
+            raise RuntimeError(FREED.format(self.name()))
+        rule, g = self.rule, grads[0]
+        operands = [x.unpack(self) if isinstance(x, nodes.Saved) else x for x in self.saved]
+        if not modes.is_grad_enabled():
+            if rule.name in BACKWARD:
+                return (make(BACKWARD[rule.name](g._array, operands[-1]._array)),)
+            operands = [x._array if isinstance(x, nodes.TensorBase) else x for x in operands]
+        given: list[Any] = [None] * len(self._edges)
+        for i, slope in enumerate(rule.slopes(*operands)):
+            if self._edges[i] is not None:
+                given[i] = times(g, slope, rule.selection)
+        return tuple(given)
 
     def _release(self) -> None:
-        if any(isinstance(x, Saved) for x in self.saved or ()):
+        if any(isinstance(x, nodes.Saved) for x in self.saved or ()):
             self.saved = None
 
     def _argument(self, i: int) -> str:
@@ -106,19 +116,21 @@ def times(g: Any, slope: Any, selection: bool) -> Any:
     c = g._array * slope
     if selection and not np.isfinite(c.sum()):
         c = np.where(slope == 0.0, 0.0, c)
-    return make(np.asarray(c))
+    return make(as_ndarray(c))
 
 
-new = object.__new__
+def as_ndarray(x: Any) -> Any:
+    """x as an array: what NumPy returns of 0-dim arrays is none."""
+    return x if type(x) is ndarray else np.asarray(x)
 
 
 def make(array: Any) -> "Tensor":
     """A Tensor of this very array, outside any graph."""
-    t = new(Tensor)
+    t = nodes.TensorBase.__new__(Tensor)
     t._array = array
     t._requires_grad = False
     t._output_nr = 0
-    t._grad = t._grad_fn = t._counter = t._hooks = t._base = t._view = None
+    t._grad = t._node = t._counter = t._hooks = t._base = t._view = None
     return t
 
 
@@ -129,12 +141,12 @@ def apply_rule(rule: Rule, operands: tuple[Any, ...]) -> "Tensor":
     compute = FORWARD.get(rule.name, rule.value)
     try:
         with quiet():
-            out = make(np.asarray(compute(*arrays)))
+            out = make(as_ndarray(compute(*arrays)))
     except ValueError:
         raise RuntimeError(unequal_shapes(rule.name, arrays)) from None
-    if state.grad_enabled and any(needs_grad(x) for x in tensors):
+    if modes.is_grad_enabled() and nodes.any_needs_grad(tensors):
         record(rule, tensors, arrays, out)
-    for observer in state.observers:
+    for observer in modes.observers():
         observer(out, rule.name, tensors)
     return out
 
@@ -154,7 +166,7 @@ def as_operands(operands: tuple[Any, ...]) -> Sequence[Any]:
     """The operands with each Value as a 0-dim tensor of the dtype of the others."""
     for x in operands:
         if isinstance(x, Value):
-            kinds = [t._array.dtype for t in operands if isinstance(t, TensorBase)]
+            kinds = [t._array.dtype for t in operands if isinstance(t, nodes.TensorBase)]
             floating = kinds[0] if kinds[0].kind == "f" else dtypes.get_default_dtype().numpy
             return [t.as_tensor(floating) if isinstance(t, Value) else t for t in operands]
     return operands
@@ -162,11 +174,11 @@ def as_operands(operands: tuple[Any, ...]) -> Sequence[Any]:
 
 def as_arrays(rule: Rule, operands: Sequence[Any]) -> list[Any]:
     """Arrays and numbers for the rule, in the dtype that PyTorch's promotion gives."""
-    kinds = [x._array.dtype for x in operands if isinstance(x, TensorBase)]
+    kinds = [x._array.dtype for x in operands if isinstance(x, nodes.TensorBase)]
     wanted = kinds[0]
-    if wanted.kind != "f" or kinds[-1] != wanted:
-        arrays = [x._array for x in operands if isinstance(x, TensorBase)]
-        numbers = [x for x in operands if not isinstance(x, TensorBase)]
+    if wanted.kind != "f" or kinds[-1] is not wanted:
+        arrays = [x._array for x in operands if isinstance(x, nodes.TensorBase)]
+        numbers = [x for x in operands if not isinstance(x, nodes.TensorBase)]
         wanted = dtypes.promoted(arrays, numbers)
         if wanted.kind != "f" and rule.name not in KEEPS_INTEGERS:
             wanted = dtypes.get_default_dtype().numpy
@@ -175,26 +187,31 @@ def as_arrays(rule: Rule, operands: Sequence[Any]) -> list[Any]:
 
 def as_array(x: Any, wanted: Any, where: str) -> Any:
     """The array of a tensor in this dtype; a number as Python's own."""
-    if isinstance(x, TensorBase):
-        return x._array if x._array.dtype == wanted else x._array.astype(wanted)
+    if isinstance(x, nodes.TensorBase):
+        array = x._array
+        return array if array.dtype is wanted else array.astype(wanted, copy=False)
     return value.as_float(x, where) if wanted.kind == "f" else int(x)
 
 
 def record(rule: Rule, operands: Sequence[Any], arrays: list[Any], out: "Tensor") -> None:
     """Make out the result of a node that keeps what the needed slopes are made of."""
     node = node_class(rule)()
-    wanted = [i for i, x in enumerate(operands) if needs_grad(x) and i < len(needs(rule))]
-    keep = frozenset().union(*(needs(rule)[i] for i in wanted))
-    node._edges = tuple(
-        edge_of(operands[i]) if i in wanted else None for i in range(len(needs(rule)))
-    )
-    node._shapes = [(out._array.shape, out._array.dtype)]
-    node.saved = [
-        MISSING if i not in keep else Saved(x, None, False) if isinstance(x, TensorBase) else a
-        for i, (x, a) in enumerate(zip(operands, arrays, strict=True))
-    ]
-    node.saved.append(Saved(out, 0, False) if rule.arity in keep else MISSING)
-    out._grad_fn, out._requires_grad = node, True
+    edges: list[Any] = []
+    keep: frozenset[int] = frozenset()
+    for x, names in zip(operands, needs(rule), strict=False):
+        edge = nodes.edge_of(x)
+        edges.append(edge)
+        if edge is not None:
+            keep = keep | names
+    saved = [
+        MISSING if i not in keep
+        else nodes.Saved(x, None, False) if isinstance(x, nodes.TensorBase)
+        else arrays[i]
+        for i, x in enumerate(operands)
+    ]  # fmt: skip
+    saved.append(nodes.Saved(out, 0, False) if rule.arity in keep else MISSING)
+    node._edges, node.saved, node._shapes = tuple(edges), saved, [nodes.shape_of(out)]
+    out._node, out._requires_grad = node, True
 
 
 # PyTorch numbers the overloads of an operation; nearly all nodes are number 0.
@@ -218,7 +235,7 @@ def constant(x: Any) -> "Tensor":
 
 def operand(x: Any) -> Any:
     """x as an operand of an operator: a tensor, a Value or a number; NotImplemented otherwise."""
-    if isinstance(x, (TensorBase, Value)) or value.is_number(x) or isinstance(x, np.bool_):
+    if isinstance(x, (nodes.TensorBase, Value)) or value.is_number(x) or isinstance(x, np.bool_):
         return x
     return constant(x) if isinstance(x, np.ndarray) else NotImplemented
 
@@ -264,12 +281,29 @@ class Size(tuple[int, ...]):
         return f"engine.Size({list(self)})"
 
 
-def own(g: Any, leaf: Any) -> Any:
+def holders(g: Any) -> tuple[int, int]:
+    """How many references there are to a gradient, and to its array."""
+    return sys.getrefcount(g), sys.getrefcount(g._array)
+
+
+class FirstLeaf:
+    """Receives one gradient that nobody else holds, and so tells `own` how many references the
+    walk itself makes: that differs between the builds."""
+
+    _grad = _hooks = None
+    found = (0, 0)
+
+    def _accumulate(self, g: Any, create_graph: bool) -> None:
+        FirstLeaf.found = holders(g)
+
+
+def own(g: Any, leaf: Any, held: tuple[int, int]) -> Any:
     """The array of a gradient that has just arrived, copied if anybody else may hold it, or if it
     does not lie in memory as the leaf's array does."""
     array = g._array
-    alone = sys.getrefcount(g) <= 5 and sys.getrefcount(array) <= 3 and array.flags.owndata
-    if alone and array.flags.writeable and array.strides == leaf.strides:
+    alone = held[0] <= FirstLeaf.found[0] and held[1] <= FirstLeaf.found[1]
+    flags = array.flags
+    if alone and flags.owndata and flags.writeable and array.strides == leaf.strides:
         return array
     return copied_like(array, leaf)
 
@@ -283,7 +317,7 @@ def copied_like(array: Any, leaf: Any) -> Any:
     return out
 
 
-class Tensor(TensorBase):
+class Tensor(nodes.TensorBase):
     """A batch of numbers of one dtype, in a graph where requires_grad is set.
 
     Tensor(2, 3) is uninitialised, of shape (2, 3) and the default dtype; Tensor([1, 2]) holds the
@@ -293,15 +327,11 @@ class Tensor(TensorBase):
 
     __slots__ = ()
     __module__ = "engine"
-    _array: Any
-    _base: Any
-    _counter: Any
-    _grad: Any
-    _grad_fn: Any
-    _hooks: Any
-    _output_nr: int
-    _requires_grad: bool
-    _view: Any
+
+    if TYPE_CHECKING:  # methods that stand further right
+
+        def __getattr__(self, name: str) -> Any: ...
+
     __getitem__: Any  # operators that the modules of `ops` add
     __setitem__: Any
     __matmul__: Any
@@ -321,15 +351,6 @@ class Tensor(TensorBase):
 
     def __new__(cls, *data: Any, device: Any = None) -> "Tensor":
         return cls._construct(data, device)
-
-    def __delattr__(self, name: str) -> None:
-        if name != "grad" and name not in self.__dict__:
-            raise RuntimeError(f"{name} of a Tensor cannot be deleted; del t.grad is possible")
-        super().__delattr__(name)
-
-    def __getattr__(self, name: str) -> Any:
-        cure = f"; it works in place: {name}_" if hasattr(type(self), f"{name}_") else ""
-        raise AttributeError(f"a Tensor has no attribute {name!r}{cure}", name=name, obj=self)
 
     # what it is
 
@@ -360,7 +381,7 @@ class Tensor(TensorBase):
     @property
     def grad_fn(self) -> Any:
         """The node that made this tensor, None for a leaf."""
-        return self._grad_fn if self._base is None else views.grad_fn(self)
+        return self._node if self._base is None else views.grad_fn(self)
 
     @property
     def output_nr(self) -> int:
@@ -391,12 +412,11 @@ class Tensor(TensorBase):
         """The derivative by this tensor: None before any backward."""
         missing = self._grad is None and self._requires_grad
         if missing and not self.is_leaf and not self.retains_grad:
-            warnings.warn(
+            warn(
                 "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its "
                 ".grad attribute won't be populated during autograd.backward(). If you indeed want "
                 "it, use .retain_grad() on the non-leaf Tensor.",
                 UserWarning,
-                stacklevel=2,
             )
         return self._grad
 
@@ -411,7 +431,7 @@ class Tensor(TensorBase):
         self._grad = None
 
     def _check_grad(self, g: Any) -> None:
-        if not isinstance(g, TensorBase):
+        if not isinstance(g, Tensor):
             raise TypeError(
                 f"assigned grad expected to be a Tensor or None but got {type(g).__name__}; "
                 "engine.tensor(...) makes one"
@@ -447,7 +467,7 @@ class Tensor(TensorBase):
                     f"grad can be implicitly created only for scalar outputs: {self._cure(where)}"
                 )
             return make(np.ones_like(self._array))
-        if not isinstance(g, TensorBase):
+        if not isinstance(g, nodes.TensorBase):
             g = constant(g)
         if g._array.shape != self._array.shape:
             raise RuntimeError(
@@ -467,7 +487,7 @@ class Tensor(TensorBase):
         if self._grad is None and create_graph:
             self._grad = make(np.empty_like(self._array)).copy_(g)
         elif self._grad is None:
-            self._grad = make(own(g, self._array))
+            self._grad = make(own(g, self._array, holders(g)))
         elif create_graph or not self._grad._array.flags.writeable:
             self._grad = self._grad + g
         else:
@@ -523,7 +543,7 @@ class Tensor(TensorBase):
 
     @data.setter
     def data(self, x: "Tensor") -> None:
-        if not isinstance(x, TensorBase):
+        if not isinstance(x, nodes.TensorBase):
             raise TypeError(f"Tensor.data needs a Tensor; got {type(x).__name__}")
         if self._requires_grad and x._array.dtype.kind != "f":
             raise RuntimeError(
@@ -546,7 +566,7 @@ class Tensor(TensorBase):
     def numpy(self, *, force: bool = False) -> Any:
         """The array itself, sharing memory; refused for a tensor that requires grad, unless force
         or no_grad."""
-        if self.requires_grad and state.grad_enabled and not force:
+        if self.requires_grad and modes.is_grad_enabled() and not force:
             raise RuntimeError(
                 "Can't call numpy() on Tensor that requires grad. "
                 "Use tensor.detach().numpy() instead."
@@ -614,12 +634,12 @@ class Tensor(TensorBase):
 
     def _receive(self, rule: Rule, operands: tuple[Any, ...]) -> "Tensor":
         """Take the rule's value, out= of the rule; an empty tensor takes its shape too."""
-        if state.grad_enabled and any(map(needs_grad, (self, *operands))):
+        if modes.is_grad_enabled() and nodes.any_needs_grad((self, *operands)):
             raise RuntimeError(
                 f"{rule.name}(): functions with out=... arguments don't support automatic "
                 "differentiation, but one of the arguments requires grad; use the result"
             )
-        for observer in state.observers:
+        for observer in modes.observers():
             observer(self, "out=", (self, *operands))
         value = apply_rule(rule, tuple(map(checked_operand, operands)))
         if not self._array.size:
@@ -640,20 +660,20 @@ class Tensor(TensorBase):
     def _apply_in_place(self, rule: Rule, *others: Any) -> "Tensor":
         """Set this tensor to the rule's value of it and the others."""
         operands = (self, *map(checked_operand, others))
-        recorded = state.grad_enabled and any(needs_grad(x) for x in operands)
+        recorded = modes.is_grad_enabled() and nodes.any_needs_grad(operands)
         views.check(self, f"{rule.name}_", recorded)
         out = apply_rule(rule, operands)
         fits_in_place(self, out, f"{rule.name}_")
-        node = out._grad_fn
-        if node is not None and isinstance(node.saved[0], Saved):
-            node.saved[0] = Saved(copy_of(self), None, False)
+        node = out._node
+        if node is not None and isinstance(node.saved[0], nodes.Saved):
+            node.saved[0] = nodes.Saved(copy_of(self), None, False)
         np.copyto(self._array, out._array, casting="unsafe")
         self._shared_counter()[0] += 1
-        if node is not None and isinstance(node.saved[-1], Saved):
-            node.saved[-1] = Saved(self, 0, False)
+        if node is not None and isinstance(node.saved[-1], nodes.Saved):
+            node.saved[-1] = nodes.Saved(self, 0, False)
         if node is not None:
             views.rebase(self, node, 0)
-        for observer in state.observers:
+        for observer in modes.observers():
             observer(self, "in_place", (out,))
         return self
 
@@ -694,11 +714,10 @@ class Tensor(TensorBase):
 
     def __float__(self) -> float:
         if self.requires_grad:
-            warnings.warn(
+            warn(
                 "Converting a tensor with requires_grad=True to a scalar may lead to unexpected "
                 "behavior: it leaves the graph. Use engine.exp(t) and the like, or t.detach()",
                 UserWarning,
-                stacklevel=2,
             )
         return float(self.item())
 
@@ -728,7 +747,7 @@ def checked_operand(x: Any) -> Any:
 def copy_of(x: Tensor) -> Tensor:
     """A copy of the data in x's own place in the graph."""
     t = make(x._array.copy())
-    t._grad_fn, t._output_nr, t._requires_grad = x.grad_fn, x._output_nr, x.requires_grad
+    t._node, t._output_nr, t._requires_grad = x.grad_fn, x._output_nr, x.requires_grad
     return t
 
 
@@ -746,8 +765,8 @@ def fits_in_place(x: Tensor, out: Tensor, name: str) -> None:
         )
 
 
-TensorBase.constant = staticmethod(constant)
-TensorBase.zeros = staticmethod(lambda shape, dtype: make(np.zeros(shape, dtype)))
+links.constant = constant
+links.zeros = lambda shape, dtype: make(np.zeros(shape, dtype))
 
 
 def operation_node(name: str, operation: Any) -> Any:
@@ -769,10 +788,10 @@ class Operation(Function):
     @classmethod
     def apply(cls, *args: Any) -> Any:
         ctx = cls.node()
-        ctx.needs_input_grad = tuple(map(needs_grad, args))
-        recorded = state.grad_enabled and True in ctx.needs_input_grad
+        ctx.needs_input_grad = nodes.all_needs_grad(args)
+        recorded = modes.is_grad_enabled() and True in ctx.needs_input_grad
         output = cls.forward(ctx, *args)
-        if not (recorded or ctx._dirty or state.observers):
+        if not (recorded or ctx._dirty or modes.observers()):
             return output
         return ctx._finish(args, output, recorded)
 
@@ -817,6 +836,8 @@ def add_rule_methods(rule: Rule) -> None:
         if name not in vars(Tensor):
             setattr(Tensor, name, f)
 
+
+differentiation.accumulate([(FirstLeaf(), make(np.zeros(1)))], False)
 
 for _rule in RULES.values():
     add_rule_methods(_rule)

@@ -197,6 +197,14 @@ def extra_of(v):
     return v._extra
 
 
+def hooks_of(v):
+    """The table of v's hooks, made if it has none; the collector looks at v from now on."""
+    extra = extra_of(v)
+    extra.hooks = {} if extra.hooks is None else extra.hooks
+    interpreter.track(v)
+    return extra.hooks
+
+
 def op_of(v):
     """The name of the operation that made v; None for a leaf."""
     extra = v._extra

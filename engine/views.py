@@ -9,7 +9,7 @@ next looked at; after one of a view, the base becomes the result of a `CopySlice
 from collections.abc import Callable
 from typing import Any
 
-from engine import memory, nodes
+from engine import memory, modes, nodes
 from engine.nodes import Node, edge_of
 
 state = nodes.state
@@ -102,20 +102,20 @@ def grad_fn(view: Any) -> Any:
     """The node of a view, made anew if its base or another view was changed in place since."""
     how = view._view
     if how.version == changes(view._counter) or not view._base._requires_grad:
-        return view._grad_fn
+        return view._node
     if how.refusal:
         raise RuntimeError(refused(view, "its base or another view of its base has been"))
-    old = view._grad_fn
-    before = nodes.modes.set_grad(True)
+    old = view._node
+    before = modes.set_grad(True)
     try:
         again = replayed(how, view._base)
     finally:
-        nodes.modes.set_grad(before)
+        modes.set_grad(before)
     check_place(view, again)
-    view._grad_fn, view._output_nr, view._requires_grad = again._grad_fn, again._output_nr, True
+    view._node, view._output_nr, view._requires_grad = again._node, again._output_nr, True
     how.version = changes(view._counter)
     keep_retained(view, old)
-    return view._grad_fn
+    return view._node
 
 
 TURNED = (
@@ -145,7 +145,7 @@ def check_place(view: Any, again: Any) -> None:
 
 def refused(x: Any, event: str) -> str:
     """The error for a change in place of a view that cannot be followed; event tells it."""
-    node, refusal = x._grad_fn, x._view.refusal
+    node, refusal = x._node, x._view.refusal
     who = "A view" if node is None else f"Output {x._output_nr} of {node.name()} is a view"
     if refusal is not NO_GRAD:
         return f"{who}{' and' if node is not None else ''} {event} modified inplace. {refusal}"
@@ -193,12 +193,12 @@ def apart(array: Any, name: str) -> Any:
 
 def rebase(x: Any, node: Node, i: int) -> Any:
     """Make x, just changed in place, output i of the node; returns x."""
-    whole, old = x, x._grad_fn
+    whole, old = x, x._node
     if x._base is not None:
-        whole, old = x._base, x._base._grad_fn
+        whole, old = x._base, x._base._node
         node, i = CopySlices(x, node, i), 0
         x._view.version = -1
-    whole._grad_fn, whole._output_nr, whole._requires_grad = node, i, True
+    whole._node, whole._output_nr, whole._requires_grad = node, i, True
     keep_retained(whole, old)
     return x
 
@@ -264,7 +264,7 @@ class CopySlices(Node):
 
 def place_of(view: Any, edges: Any) -> int | None:
     """Which edge of the node leads to the view as it was before the change."""
-    before = view._grad_fn
+    before = view._node
     for j, edge in enumerate(edges):
         same = edge is not None and edge[0] is before and edge[1] == view._output_nr
         if same or (edge is None and before is None):

@@ -2,3 +2,9 @@
 
 cdef int watched
 cdef object state
+cpdef of_threads()
+cpdef count(int change)
+cpdef bint set_grad(bint mode) except -1
+cpdef tuple set_observers(tuple observers)
+cpdef bint is_grad_enabled() except -1
+cpdef tuple observers()

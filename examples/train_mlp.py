@@ -104,8 +104,10 @@ GRADIENTS = "Gradients by layer: how many (positive up, negative down) have whic
 # A layer whose gradients are far smaller than those of the others learns nothing; a ReLU that never
 # fires leaves zeros.
 def gradients(net):
-    """The gradients of the last step, by the name of the parameter."""
-    return {name: p.grad.numpy() for name, p in net.named_parameters()}
+    """The gradients of the last step, by the name of the parameter; zeros where a step was
+    interrupted before its backward."""
+    found = {name: (p, p.grad) for name, p in net.named_parameters()}
+    return {n: (engine.zeros_like(p) if g is None else g).numpy() for n, (p, g) in found.items()}
 
 
 # The digits, or a file of the reader's own, scaled so that the largest pixel is 1; a fifth is

@@ -19,8 +19,8 @@ FAST = ROOT.parent / "engine_fast"
 # A module imports only from its left. What is not here is the rest: it imports what it likes,
 # and nothing here imports it.
 LINE = (
-    "nocython interpreter elementary rules special modes value fused builds habits by_hand "
-    "registry lists "
+    "nocython interpreter attention elementary rules special modes value fused builds habits "
+    "by_hand registry lists "
     "kernels quiet nodes depth arguments checks function hooks graph differentiation dtypes memory "
     "views tensors "
     "devices creation convert ops"
@@ -167,6 +167,7 @@ def test_what_a_compiled_module_takes_from_another_is_declared(name):
         for node in ast.walk(tree)
         if isinstance(node, ast.ImportFrom) and node.module == "engine"
         for alias in node.names
+        if re.search(rf"cimport .*\b{alias.name}\b", declared(name))
     }
     for node in ast.walk(tree):
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):

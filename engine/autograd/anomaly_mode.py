@@ -6,15 +6,16 @@ each backward inside looks at what every node returns. Outside of it nothing is 
 
 import linecache
 import sys
-import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from engine import modes
+from engine.attention import warn
 from engine.graph import Edge, Walk
 from engine.habits import Value
 from engine.hooks import RemovableHandle, of
-from engine.nodes import DIFFERENTIABLE, Node, modes, state
+from engine.nodes import DIFFERENTIABLE, Node, state
 from engine.tensors import Tensor
 
 Place = tuple[str, int, str]
@@ -97,8 +98,8 @@ class Anomaly:
         if isinstance(x, Value):
             if not x.is_leaf:
                 x.traceback_, x.parent_ = found, self.differentiated
-        elif x._grad_fn is not None:
-            notes = x._grad_fn.metadata
+        elif x._node is not None:
+            notes = x._node.metadata
             notes["traceback_"], notes["parent_"] = found, self.differentiated
 
     def look(self, results: Any, op: Any, operands: Any, found: tuple[Place, ...]) -> None:
@@ -200,7 +201,7 @@ def say(node: Any, with_place: str, without: str) -> None:
     found = noted(node, "traceback_")
     text = with_place + written(found) if found else without
     try:
-        warnings.warn(text, UserWarning, stacklevel=5)
+        warn(text, UserWarning)
     except UserWarning:
         print(text, file=sys.stderr)
 
@@ -247,7 +248,7 @@ class detect_anomaly(set_detect_anomaly):
     """
 
     def __init__(self, check_nan: bool = True, check_forward: bool = False):
-        warnings.warn(ENABLED, UserWarning, stacklevel=2)
+        warn(ENABLED, UserWarning)
         self.check_nan, self.check_forward = check_nan, check_forward
 
     def __enter__(self) -> None:

@@ -1,9 +1,9 @@
 """grad as torch.autograd has it, with is_grads_batched: many gradients of one graph at once."""
 
-import warnings
 from typing import Any
 
 from engine import differentiation
+from engine.attention import warn
 from engine.differentiation import as_tuple, differentiated
 from engine.ops.join import stack
 from engine.tensors import Tensor
@@ -35,7 +35,7 @@ def grad(
     only_inputs: an old option; nothing but True has a meaning.
     """
     if not only_inputs:
-        warnings.warn(ONLY_INPUTS, FutureWarning, stacklevel=2)
+        warn(ONLY_INPUTS, FutureWarning)
     if is_grads_batched:
         options = (create_graph, allow_unused, materialize_grads)
         return batched(outputs, inputs, as_tuple(grad_outputs), retain_graph, options)

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 from weakref import ref
 
-from engine import habits, printing
+from engine import habits, modes, printing
 from engine.creation import zeros_like
 from engine.differentiation import grad
 from engine.function import Function, FunctionNode
@@ -23,7 +23,6 @@ from engine.nodes import (
     DIFFERENTIABLE,
     Saved,
     is_floating,
-    modes,
     needs_grad,
     position,
     state,
@@ -89,8 +88,8 @@ class Level:
     def put(self, x: Any, t: Any) -> None:
         """Make t the tangent of x, and of what stands for x in its node; None: it has none."""
         self.keep(id(x), x, t)
-        if isinstance(x, Tensor) and x._grad_fn is not None:
-            self.keep(place_of(x), x._grad_fn, t)
+        if isinstance(x, Tensor) and x._node is not None:
+            self.keep(place_of(x), x._node, t)
 
     def keep(self, key: Any, owner: Any, t: Any) -> None:
         """Keep a tangent as long as its owner lives; a Value, which cannot be watched, is kept."""
@@ -122,7 +121,7 @@ class Level:
         elif op == "out=" and any(t is not None for t in tangents):
             raise NotImplementedError(NO_OUT)
         elif op == "in_place":
-            self.keep_old(out, operands[0]._grad_fn)
+            self.keep_old(out, operands[0]._node)
             self.write(out, tangents[0])
         elif any(t is not None for t in tangents):
             with self.outside():
@@ -155,8 +154,8 @@ class Level:
 
 def place_of(x: Any) -> tuple[int, int] | None:
     """What names an output of a node, whichever object stands for it."""
-    recorded = isinstance(x, Tensor) and x._grad_fn is not None
-    return (id(x._grad_fn), x._output_nr) if recorded else None
+    recorded = isinstance(x, Tensor) and x._node is not None
+    return (id(x._node), x._output_nr) if recorded else None
 
 
 def tangents_of(
@@ -287,7 +286,7 @@ def node_of(outs: Sequence[Any]) -> Any:
     """The node that made these, None if nothing did."""
     for x in outs:
         if needs_grad(x):
-            return x._extra.ctx if isinstance(x, Value) else x._grad_fn
+            return x._extra.ctx if isinstance(x, Value) else x._node
     return None
 
 

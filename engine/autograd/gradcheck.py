@@ -1,19 +1,20 @@
 """gradcheck and gradgradcheck: backward against small steps of the inputs, in double precision."""
 
-import warnings
 from collections.abc import Callable, Sequence
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 
+from engine import modes
+from engine.attention import warn
 from engine.autograd.causes import Mismatch, described
 from engine.autograd.jacobians import Point, numbers, of_floats, shape_of, size_of
 from engine.differentiation import as_tuple, grad
 from engine.function import FunctionNode
 from engine.habits import Value
 from engine.memory import overlaps, writeable
-from engine.nodes import DIFFERENTIABLE, modes, needs_grad, zero
+from engine.nodes import DIFFERENTIABLE, needs_grad, zero
 from engine.quiet import quiet
 from engine.tensors import Operation, make
 
@@ -233,12 +234,11 @@ def check_inputs(inputs: tuple[Any, ...], wanted: list[int]) -> None:
 def check_precision(j: int, x: Any) -> None:
     """Warn of an input that is not double precision."""
     if x._array.itemsize < 8:
-        warnings.warn(
+        warn(
             f"Input #{j} requires gradient and is not a double precision floating point; it is "
             f"{x.dtype}, and this check will likely fail: make it double precision, "
             "x.detach().double().requires_grad_()",
             UserWarning,
-            stacklevel=5,
         )
 
 
@@ -315,11 +315,9 @@ def undefined(node: Any, grads: list[Any]) -> None:
 
 def warn_of_undefined() -> None:
     """Say how a program that cannot handle missing gradients yet is checked all the same."""
-    warnings.warn(
+    warn(
         "Backwards compatibility: New undefined gradient support checking feature is on by "
-        "default; check_undefined_grad=False leaves it out",
-        UserWarning,
-        stacklevel=4,
+        "default; check_undefined_grad=False leaves it out"
     )
 
 
@@ -428,11 +426,10 @@ def get_analytical_jacobian(
 
 def old_name(name: str, grad_out: float) -> None:
     """Warn of a function that PyTorch has given up."""
-    warnings.warn(
+    warn(
         f"`{name}` was part of PyTorch's private API and not meant to be exposed; use "
         "engine.autograd.functional.jacobian",
         FutureWarning,
-        stacklevel=3,
     )
     if grad_out != 1.0:
         raise ValueError(

@@ -2,15 +2,15 @@
 hooks on nodes. It plugs into Node and Value, and costs nothing where nobody asks."""
 
 import inspect
-import warnings
 from collections.abc import Callable
 from functools import cache, cached_property
 from typing import Any
 
-from engine import habits, hooks
+from engine import habits, hooks, value
+from engine.attention import warn
 from engine.function import FunctionNode
 from engine.habits import Value
-from engine.nodes import Node, TensorBase, value
+from engine.nodes import Node, TensorBase
 from engine.registry import RULES
 from engine.tensors import Operation, Tensor, node_class
 
@@ -127,9 +127,7 @@ Node.__repr__ = representation  # type: ignore[method-assign, assignment]
 
 def saved_variables(node: FunctionNode) -> tuple[Any, ...]:
     """saved_tensors, by its old name."""
-    warnings.warn(
-        "'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning, stacklevel=2
-    )
+    warn("'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning)
     return node.saved_tensors
 
 
@@ -166,7 +164,4 @@ def register_hook(v: Any, hook: Callable[..., Any]) -> hooks.RemovableHandle:
     another, a Value or a number."""
     if not v.requires_grad:
         raise RuntimeError("cannot register a hook on a Value that doesn't require gradient")
-    extra = value.extra_of(v)
-    extra.hooks = {} if extra.hooks is None else extra.hooks
-    value.interpreter.track(v)
-    return hooks.RemovableHandle(extra.hooks, hook)
+    return hooks.RemovableHandle(value.hooks_of(v), hook)

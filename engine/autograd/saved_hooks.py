@@ -7,7 +7,8 @@ Values are not packed, nor are numbers.
 from collections.abc import Callable
 from typing import Any
 
-from engine.nodes import CUT, Error, Node, Saved, attach, edge_of, modes, shape_of, state
+from engine import modes
+from engine.nodes import CUT, Error, Node, Saved, attach, edge_of, shape_of, state
 from engine.tensors import RuleNode, Tensor
 
 Hook = Callable[[Any], Any]

@@ -1,9 +1,9 @@
 """Variable: PyTorch's old name for a tensor with a gradient."""
 
-import warnings
 from collections.abc import Callable
 from typing import Any
 
+from engine.attention import warn
 from engine.graph import current_walk
 from engine.nodes import DIFFERENTIABLE
 from engine.tensors import Tensor
@@ -48,13 +48,13 @@ VOLATILE = (
 
 def volatile(t: Tensor) -> bool:
     """False: an old flag, replaced by no_grad."""
-    warnings.warn(VOLATILE, UserWarning, stacklevel=2)
+    warn(VOLATILE, UserWarning)
     return False
 
 
 def set_volatile(t: Tensor, x: Any) -> None:
     """Nothing but the warning."""
-    warnings.warn(VOLATILE, UserWarning, stacklevel=2)
+    warn(VOLATILE, UserWarning)
 
 
 Tensor.volatile = property(volatile, set_volatile)  # type: ignore[attr-defined]

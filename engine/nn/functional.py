@@ -6,11 +6,11 @@ Losses take a `reduction`: "mean", "sum", or "none", which keeps one loss per el
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
 import engine
+from engine.attention import warn
 from engine.function import Function
 from engine.ops.linear import linear as linear
 from engine.ops.losses import CrossEntropy, NllLoss
@@ -76,7 +76,7 @@ def log_softmax(input: Tensor, dim: int | None = None, dtype: Any = None) -> Ten
 def _implicit_dim(name: str, input: Tensor) -> int:
     """PyTorch's old choice, with its warning."""
     dim = 0 if input.ndim in (0, 1, 3) else 1
-    warnings.warn(f"{name}: dim is not given; {dim} is taken: write dim={dim}", stacklevel=3)
+    warn(f"{name}: dim is not given; {dim} is taken: write dim={dim}")
     return dim
 
 
@@ -198,10 +198,9 @@ def check_classes(
 def mse_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
     """(input - target)**2, reduced. Warns where the shapes differ: they broadcast."""
     if input.shape != target.shape:
-        warnings.warn(
+        warn(
             f"mse_loss: input {tuple(input.shape)} and target {tuple(target.shape)} differ in "
-            "shape and are broadcast, which is seldom meant; reshape one of them",
-            stacklevel=2,
+            "shape and are broadcast, which is seldom meant; reshape one of them"
         )
     difference = input - target
     return _reduce("mse_loss", difference * difference, reduction)

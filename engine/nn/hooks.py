@@ -5,11 +5,11 @@ A module without hooks never comes here.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import engine
+from engine.attention import warn
 from engine.function import Function
 from engine.hooks import RemovableHandle
 from engine.tensors import Tensor
@@ -152,10 +152,9 @@ class _Watch:
         return grads
 
     def _without_inputs(self) -> None:
-        warnings.warn(
+        warn(
             f"{type(self.module).__name__}: no input of the module requires a gradient, so its "
-            "backward hook runs when its outputs get theirs, with grad_input None",
-            stacklevel=2,
+            "backward hook runs when its outputs get theirs, with grad_input None"
         )
         for hook in list(self.module._hooks.get("backward", {}).values()):
             hook.call(self.module, tuple(self.blank_inputs), self.grad_output)

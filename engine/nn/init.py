@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import functools
 import math
-import warnings
 from collections.abc import Callable
 from typing import Any
 
 import engine
+from engine.attention import warn
 from engine.tensors import Tensor
 
 GAINS = {
@@ -140,7 +140,7 @@ def _fans(name: str, tensor: Tensor) -> tuple[int, int]:
 
 
 def _nothing_to_fill(name: str, tensor: Tensor) -> Tensor:
-    warnings.warn(f"{name}: initializing zero-element tensors is a no-op", stacklevel=3)
+    warn(f"{name}: initializing zero-element tensors is a no-op")
     return tensor
 
 
@@ -150,11 +150,7 @@ def _deprecated(new: Callable[..., Tensor]) -> Callable[..., Tensor]:
 
     @functools.wraps(new)
     def function(*args: Any, **kwargs: Any) -> Tensor:
-        warnings.warn(
-            f"nn.init.{old} is now deprecated in favor of nn.init.{new.__name__}",
-            FutureWarning,
-            stacklevel=2,
-        )
+        warn(f"nn.init.{old} is now deprecated in favor of nn.init.{new.__name__}", FutureWarning)
         return new(*args, **kwargs)
 
     function.__name__ = function.__qualname__ = old

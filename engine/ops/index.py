@@ -6,13 +6,13 @@ An index of integers, slices, Ellipsis and None gives a view; lists, integer ten
 
 import math
 import operator
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from engine import dtypes
+from engine.attention import warn
 from engine.nodes import state
 from engine.ops.dims import axis, broadcast
 from engine.ops.shape import (
@@ -76,11 +76,10 @@ def as_tuple(index: Any) -> tuple[Any, ...]:
     NumPy takes a list of lists as one array, so there is a warning."""
     if isinstance(index, list) and any(map(is_item, index)):
         if all(isinstance(x, (list, tuple)) for x in index):
-            warnings.warn(
+            warn(
                 "an index that is a list of lists is read as a tuple of lists; write "
                 "x[tuple(index)], or x[engine.tensor(index)] for one index of several dimensions",
                 UserWarning,
-                stacklevel=4,
             )
         return tuple(index)
     return index if isinstance(index, tuple) else (index,)

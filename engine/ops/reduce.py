@@ -2,13 +2,13 @@
 
 import math
 import operator
-import warnings
 from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
 import numpy as np
 
+from engine.attention import warn
 from engine.checks import sums_to
 from engine.lists import or_list, sum_list
 from engine.nodes import state
@@ -181,11 +181,10 @@ def freedom(
     dims = axes(dim, x.ndim)
     n = count(x, dims) - correction
     if n <= 0:
-        warnings.warn(
+        warn(
             f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the "
             "reduction factor (input numel divided by output numel).",
             UserWarning,
-            stacklevel=4,
         )
     return dims, float(n) if n > 0 else 0.0
 

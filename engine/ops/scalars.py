@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from engine import habits
+from engine import habits, value
 from engine.nodes import state
 from engine.tensors import Operation, Tensor, make, method
 
@@ -16,7 +16,7 @@ class StackValues(Operation):
 
     @staticmethod
     def forward(ctx: Any, *values: Any) -> Tensor:
-        return make(np.array([habits.value.as_number(v, "stack") for v in values]))
+        return make(np.array([value.as_number(v, "stack") for v in values]))
 
     @staticmethod
     def backward(ctx: Any, g: Tensor) -> Any:
@@ -28,7 +28,7 @@ def stack_values(values: Any) -> Tensor:
     """A float64 Tensor of Values and numbers, which may be nested in lists of equal length."""
     array = np.array(values, dtype=object)
     for x in array.flat:
-        if not isinstance(x, Value) and not habits.value.is_number(x):
+        if not isinstance(x, Value) and not value.is_number(x):
             raise TypeError(
                 "stack: beside Values only Values and numbers are possible, in lists of equal "
                 f"length; got {type(x).__name__}"

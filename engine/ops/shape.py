@@ -15,7 +15,7 @@ import numpy as np
 
 from engine import views
 from engine.devices import contiguous_format, preserve_format
-from engine.nodes import needs_grad, state
+from engine.nodes import Value, needs_grad, state
 from engine.ops.dims import Sizes, axis, broadcast, complete, each_axis, sizes
 from engine.quiet import quiet
 from engine.tensors import (
@@ -27,13 +27,12 @@ from engine.tensors import (
     make,
     method,
     operation_node,
-    value,
 )
 
 
 def as_operand(x: Any, like: Tensor) -> Any:
     """x as a tensor, a number as it is; a Value in the dtype of the tensor beside it."""
-    if isinstance(x, value.Value):
+    if isinstance(x, Value):
         return x.as_tensor(like._array.dtype if like.is_floating_point() else None)
     return constant(x) if isinstance(x, np.ndarray) else x
 
@@ -304,7 +303,7 @@ def detach_(input: Any) -> Any:
     """Take this tensor out of the graph, as a leaf that needs no gradient; views are refused."""
     if input._base is not None:
         raise RuntimeError("Can't detach views in-place. Use detach() instead.")
-    input._grad_fn, input._output_nr, input._requires_grad = None, 0, False
+    input._node, input._output_nr, input._requires_grad = None, 0, False
     for observer in state.observers:
         observer(input, "detach_", ())
     return input

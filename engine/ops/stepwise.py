@@ -8,7 +8,7 @@ import numpy as np
 from engine import dtypes, views
 from engine.convert import cast
 from engine.creation import zeros_like
-from engine.nodes import needs_grad
+from engine.nodes import needs_grad, state
 from engine.ops.dims import broadcast
 from engine.quiet import quiet
 from engine.tensors import (
@@ -19,7 +19,6 @@ from engine.tensors import (
     make,
     method,
     operand,
-    state,
 )
 
 Number = float | Tensor

@@ -6,8 +6,8 @@
 from collections.abc import Callable
 from typing import Any
 
-from engine import views
-from engine.nodes import modes, needs_grad, state
+from engine import modes, views
+from engine.nodes import needs_grad, state
 from engine.ops.shape import as_strided, squeeze, swapaxes, swapdims, t, transpose, unsqueeze
 from engine.tensors import Tensor, make
 
@@ -19,8 +19,8 @@ def turned(input: Tensor, name: str, take: Callable[[Tensor], Tensor]) -> Tensor
     out = of_what_it_was(input, take)
     if input._base is None:
         input._reshaped = True
-        if input._grad_fn is not None:
-            input._grad_fn, input._output_nr = out._grad_fn, out._output_nr
+        if input._node is not None:
+            input._node, input._output_nr = out._node, out._output_nr
     else:
         out._view.refusal = input._view.refusal
         out._view.version = -1  # its place in the graph is found when it is next looked at
@@ -33,7 +33,7 @@ def turned(input: Tensor, name: str, take: Callable[[Tensor], Tensor]) -> Tensor
 def of_what_it_was(input: Tensor, take: Callable[[Tensor], Tensor]) -> Tensor:
     """The view of a tensor that stands for this one as it is before the change."""
     old = make(input._array)
-    for field in ("_grad_fn", "_output_nr", "_requires_grad", "_counter", "_base", "_view"):
+    for field in ("_node", "_output_nr", "_requires_grad", "_counter", "_base", "_view"):
         setattr(old, field, getattr(input, field))
     before = modes.set_grad(True)
     try:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable
 from typing import Any
 
+from engine.attention import warn
 from engine.optim.optimizer import Optimizer
 
 
@@ -48,10 +48,9 @@ class LRScheduler:
         """Goes on to the next epoch. Warns if the optimizer has not taken a step before."""
         counted = type(self.optimizer).step is Optimizer.step
         if counted and self.last_epoch == 0 and self.optimizer.steps_taken == 0:
-            warnings.warn(
+            warn(
                 f"{type(self).__name__}: step() came before optimizer.step(), so the first rate "
-                "is skipped; call optimizer.step() first",
-                stacklevel=2,
+                "is skipped; call optimizer.step() first"
             )
         self._advance()
 

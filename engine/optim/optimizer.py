@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import copy
 import functools
-import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
@@ -16,6 +15,7 @@ from typing import Any
 import numpy as np
 
 import engine
+from engine.attention import warn
 from engine.habits import Value
 from engine.optim.column import Column, State
 from engine.tensors import Tensor
@@ -229,9 +229,7 @@ def _check_param(name: str, param: Any) -> None:
 def _unique(name: str, params: list[Param]) -> list[Param]:
     unique = list({id(param): param for param in params}.values())
     if len(unique) < len(params):
-        warnings.warn(
-            f"{name}: a parameter is listed twice in one group; it is taken once", stacklevel=4
-        )
+        warn(f"{name}: a parameter is listed twice in one group; it is taken once")
     return unique
 
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from os.path import basename
 from typing import Any
 
-from engine import habits
+from engine import habits, value
 from engine.graph import edges, topological
-from engine.nodes import DIFFERENTIABLE, Node, Saved, TensorBase, Value, edge_of, value
+from engine.nodes import DIFFERENTIABLE, Node, Saved, TensorBase, Value, edge_of
 from engine.registry import RULES
 
 # Tensors by (id of their node, output number): those that a picture can show the data of.
@@ -87,8 +87,8 @@ def as_roots(root: Any) -> list[Any]:
 
 def results(roots: Sequence[Any]) -> Known:
     """The roots that are results of nodes, by node."""
-    made = [x for x in roots if isinstance(x, TensorBase) and x._grad_fn is not None]
-    return {(id(x._grad_fn), x._output_nr): x for x in made}
+    made = [x for x in roots if isinstance(x, TensorBase) and x._node is not None]
+    return {(id(x._node), x._output_nr): x for x in made}
 
 
 def is_rule(v: Any) -> bool:

@@ -135,6 +135,6 @@ def names_of(variables: Mapping[str, Any]) -> dict[int, str]:
     names: dict[int, str] = {}
     for name, x in variables.items():
         if isinstance(x, DIFFERENTIABLE) and not name.startswith("_"):
-            inner = isinstance(x, TensorBase) and x._grad_fn is not None
-            names.setdefault(id(x._grad_fn if inner else x), name)
+            inner = isinstance(x, TensorBase) and x._node is not None
+            names.setdefault(id(x._node if inner else x), name)
     return names

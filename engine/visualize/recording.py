@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from engine import nn, scalar
+from engine import modes, nn, scalar, value
 from engine.graph import Edge, Walk, current_walk
-from engine.nodes import DIFFERENTIABLE, Node, TensorBase, Value, edge_of, modes, state, value
+from engine.nodes import DIFFERENTIABLE, Node, TensorBase, Value, edge_of, needs_grad, state
 from engine.tensors import make
 from engine.visualize.boxes import Constant, notes_of
 from engine.visualize.kept import kept_by
@@ -170,7 +170,7 @@ class Recorder:
             self.ungraded[stack[0][:2]] = None
         made = Made(stack, self.layers_of(called), self.count, None, constants(operands))
         for x in out if isinstance(out, tuple) else (out,):
-            if isinstance(x, Value) or (isinstance(x, TensorBase) and x._grad_fn is not None):
+            if isinstance(x, Value) or (isinstance(x, TensorBase) and x._node is not None):
                 self.note(x, made)
 
     def layers_of(self, called: list[Any]) -> tuple[str, ...]:
@@ -191,7 +191,7 @@ class Recorder:
             x.made_ = made
         else:
             array = x._array.copy() if x._array.size <= CELLS else None
-            x._grad_fn.metadata["made_"] = made._replace(array=array)
+            x._node.metadata["made_"] = made._replace(array=array)
 
 
 def constants(operands: Any) -> tuple[Any, ...]:
@@ -205,7 +205,7 @@ def constant_of(x: Any) -> Constant | None:
     if isinstance(x, Value):
         return None if x.requires_grad else Constant(x.data, str(x.label), untracked(x))
     if isinstance(x, TensorBase):
-        if x.requires_grad or x._array.size > CELLS:
+        if needs_grad(x) or x._array.size > CELLS:
             return None
         return Constant(make(x._array.copy()), str(getattr(x, "label", "")), "requires no grad")
     return Constant(x) if isinstance(x, (int, float)) and not isinstance(x, bool) else None

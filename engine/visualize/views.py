@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from engine import value
 from engine.habits import Value
-from engine.nodes import TensorBase, value
+from engine.nodes import TensorBase
 from engine.registry import RULES
 from engine.tensors import make
 from engine.visualize.boxes import Box, boxes_in, is_rule

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple, TypeVar
 
 import engine
+from engine.attention import warn
 from engine.hooks import RemovableHandle
 from engine.nn import hooks
 from engine.nn.hooks import Hook
@@ -515,8 +515,7 @@ def _unregistered(held: Any, known: set[int]) -> str | None:
 
 def _warn(module: Module, name: str, held: Any, kind: str) -> None:
     cure = f"nn.{kind}{'Dict' if isinstance(held, dict) else 'List'}"
-    warnings.warn(
+    warn(
         f"{type(module).__name__}.{name} is a plain {type(held).__name__}: what it holds is not "
-        f"registered, and will neither train nor be saved; write {cure}(...)",
-        stacklevel=4,
+        f"registered, and will neither train nor be saved; write {cure}(...)"
     )

@@ -1,0 +1,1 @@
+# engine/differentiation.py is compiled as it stands.

@@ -1,0 +1,3 @@
+# engine/function.py asks the nodes and the modes in C.
+
+from engine_fast cimport modes, nodes

@@ -1,0 +1,4 @@
+# C fields of engine/quiet.py.
+
+cdef class Quiet:
+    cdef object before

@@ -1,0 +1,1 @@
+# engine/views.py is compiled as it stands.
