@@ -12,7 +12,6 @@ import runpy
 import sys
 import tempfile
 from pathlib import Path
-from threading import Lock
 
 from setuptools import Distribution, Extension, setup
 from setuptools.command.build_ext import build_ext
@@ -48,9 +47,7 @@ if NO and REQUIRE:
 
 
 class BuildAll(build_ext):
-    """Translates and compiles every extension, several at a time; where one fails, none is kept."""
-
-    translating = Lock()  # Cython does one at a time
+    """Translates all extensions, then compiles several at a time; where one fails, none is kept."""
 
     def finalize_options(self):
         super().finalize_options()
@@ -59,6 +56,9 @@ class BuildAll(build_ext):
     def build_extensions(self):
         targets = [Path(self.get_ext_fullpath(extension.name)) for extension in self.extensions]
         remove(targets)  # what an earlier build left must not pass for this one's
+        for extension in self.extensions:  # here and not in the threads: Cython needs the first
+            with self._filter_build_errors(extension):
+                extension.sources = translate(extension, self.build_temp)
         super().build_extensions()
         if not all(target.exists() for target in targets):
             remove(targets)
@@ -69,8 +69,6 @@ class BuildAll(build_ext):
             flags = [flag.replace("-O3", "-O1") for flag in flags]
         extension.extra_compile_args = flags
         extension.libraries = [] if self.compiler.compiler_type == "msvc" else ["m"]
-        with self.translating:
-            extension.sources = translate(extension, self.build_temp)
         super().build_extension(extension)
 
 
@@ -90,7 +88,7 @@ def translate(extension, folder):
         return cythonize(
             [extension],
             build_dir=folder,
-            include_path=[folder],
+            include_path=[folder, str(ROOT)],
             force=True,
             quiet=True,
             compiler_directives=DIRECTIVES,

@@ -1,5 +1,6 @@
 """The command line: `python -m engine info`, `run`, `check` and `explore`."""
 
+import os
 import sys
 
 USAGE = """usage: python -m engine info
@@ -52,4 +53,10 @@ def run_script(command: str, script: str, arguments: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    try:
+        status = main(sys.argv[1:])
+        sys.stdout.flush()
+    except BrokenPipeError:  # `python -m engine info | head -1`: nobody reads on
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        status = 1
+    sys.exit(status)

@@ -844,6 +844,10 @@ for _rule in RULES.values():
 on_rule.append(add_rule_methods)
 
 
+# Functions of `elementary` with slope 0, for second derivatives; `ops.stepwise` fills it.
+FLAT: dict[str, Callable[..., Any]] = {}
+
+
 def of_tensors(name: str, operands: tuple[Any, ...]) -> Any:
     """The function of `elementary` called `name` where an operand is a Tensor."""
     rule = RULES.get(SYNONYMS.get(name, name))
@@ -851,6 +855,8 @@ def of_tensors(name: str, operands: tuple[Any, ...]) -> Any:
         return MISSING
     if rule is not None:
         return apply_rule(rule, operands)
+    if name in FLAT:
+        return FLAT[name](*operands)
     arrays = [getattr(x, "_array", x) for x in operands]
     if name == "where":
         return operands[0].where_else(*operands[1:])

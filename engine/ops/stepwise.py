@@ -5,13 +5,14 @@ from typing import Any
 
 import numpy as np
 
-from engine import dtypes, views
+from engine import dtypes, elementary, views
 from engine.convert import cast
 from engine.creation import zeros_like
 from engine.nodes import needs_grad, state
 from engine.ops.dims import broadcast
 from engine.quiet import quiet
 from engine.tensors import (
+    FLAT,
     Operation,
     Tensor,
     as_operands,
@@ -121,6 +122,18 @@ def sign(input: Tensor) -> Tensor:
 
 
 sgn = method(sign)
+
+
+class StepOf(Stepwise):
+    of = elementary.step
+
+
+class SignOf(Stepwise):
+    of = elementary.sign
+
+
+# The slopes of relu and abs: their own derivative is 0, as in PyTorch, and no error.
+FLAT.update(step=StepOf.apply, sign=SignOf.apply)
 
 
 @in_place

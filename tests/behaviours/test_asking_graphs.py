@@ -235,3 +235,12 @@ def test_edges_of_both_outputs_of_one_node_are_told_apart():
     out = (a * 3 + b * 5).sum()
     got = grad(out, (edge(b), edge(a), edge(x)))
     assert [g.tolist() for g in got] == [[5.0] * 3, [3.0] * 3, [13.0] * 3]
+
+
+@pytest.mark.parametrize("name", ["relu", "abs"])
+def test_the_gradient_of_a_function_of_straight_pieces_has_the_derivative_zero(name):
+    x = torch.tensor([-1.0, 2.0, 3.0], requires_grad=True)
+    (g,) = torch.autograd.grad(getattr(x, name)().sum(), x, create_graph=True)
+    assert g.requires_grad
+    (second,) = torch.autograd.grad(g.sum(), x)
+    assert second.tolist() == [0.0, 0.0, 0.0]
