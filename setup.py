@@ -30,6 +30,17 @@ DIRECTIVES = {
     "annotation_typing": False,  # types for mypy are not C types
     "warn.multiple_declarators": False,  # rules.pxd declares a rule and its slopes in one line
 }
+VALUE = "cdef inline double value(int op, double a, double b) noexcept nogil:"
+PUSH = """
+cdef inline double chosen(double g, double slope) noexcept nogil:
+    cdef double c = g * slope
+    return 0.0 if c != c and slope == 0.0 else c
+
+cdef inline void push(
+    int op, double *x, double *flight, int a, int b, double y, double g
+) noexcept nogil:
+    cdef pair s
+"""
 PROBE = "#include <Python.h>\nPyMODINIT_FUNC PyInit_probe(void) { return NULL; }\n"
 
 
@@ -101,21 +112,21 @@ def write_switch(folder):
     """switch.pxd, the C twin of engine/switch.py: the rules' text inlined, and a case for each."""
     functions = []
     for name in ("rules", "special"):
-        tree = ast.parse((ROOT / "engine" / f"{name}.py").read_text(encoding="utf-8"))
-        functions += [node for node in tree.body if isinstance(node, ast.FunctionDef)]
+        functions += [node for node in tree_of(name).body if isinstance(node, ast.FunctionDef)]
     of = {node.name: node for node in functions}
     lines = ["from engine_fast cimport elementary as m", "from engine_fast.rules cimport pair"]
     for node in functions:
         lines += inlined(node)
-    values, slopes = [], []
+    chosen = next(node for node in tree_of("rules").body if names(node) == ["SELECTIONS"])
+    selections = ast.literal_eval(chosen.value.args[0])
+    values, pushes = [], []
     for name in of:
-        one, two = f"{name}_slope" in of, f"{name}_slopes" in of
-        if one or two:
-            a = "a, b" if len(of[name].args.args) == 2 else "a"
-            values.append(f"of_{name}({a})")
-            slopes.append(f"of_{name}_slopes({a}, y)" if two else f"(of_{name}_slope({a}, y), 0.0)")
-    lines += cases("double value(int op, double a, double b)", values)
-    lines += cases("pair slopes(int op, double a, double b, double y)", slopes)
+        if f"{name}_slope" in of or f"{name}_slopes" in of:
+            two = len(of[name].args.args) == 2
+            values.append([f"return of_{name}({'a, b' if two else 'a'})"])
+            pushes.append(push(name, two, f"{name}_slopes" in of, name in selections))
+    lines += cases(VALUE, values)
+    lines += cases(PUSH, pushes)
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "switch.pxd").write_text("\n".join(lines) + "\n", encoding="utf-8")
@@ -131,12 +142,35 @@ def inlined(node):
     return [head, *(f"    {line}" for line in text)]
 
 
-def cases(signature, expressions):
-    """A function that returns expression number op."""
-    head = f"cdef inline {signature} noexcept nogil:"
-    tests = [f"    if op == {i}:\n        return {x}" for i, x in enumerate(expressions)]
-    return [head, tests[0], *(test.replace("if", "elif", 1) for test in tests[1:]),
-            f"    return {expressions[0]}"]  # fmt: skip
+def push(name, two_operands, two_slopes, selection):
+    """The lines that send the gradient g of a rule on to its operands' `flight`."""
+    pass_on = "chosen(g, {})" if selection else "g * {}"
+    operands = "x[a], x[b], y" if two_operands else "x[a], y"
+    if not two_slopes:
+        return [f"flight[a] += {pass_on.format(f'of_{name}_slope({operands})')}"]
+    return [
+        f"s = of_{name}_slopes({operands})",
+        f"flight[a] += {pass_on.format('s[0]')}",
+        f"flight[b] += {pass_on.format('s[1]')}",
+    ]
+
+
+def cases(head, bodies):
+    """An inline function that does what stands in body number op."""
+    lines = [head]
+    for i, body in enumerate(bodies):
+        lines.append(f"    {'elif' if i else 'if'} op == {i}:")
+        lines += [f"        {line}" for line in body]
+    return lines
+
+
+def tree_of(name):
+    return ast.parse((ROOT / "engine" / f"{name}.py").read_text(encoding="utf-8"))
+
+
+def names(node):
+    """The names that a line of a module assigns to."""
+    return [target.id for target in getattr(node, "targets", ()) if isinstance(target, ast.Name)]
 
 
 def missing():

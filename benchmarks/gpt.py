@@ -52,6 +52,49 @@ class Workload:
         self.loss().backward()
 
 
+# What changes in the script for engine.compile: numbers that are read from Values, and places.
+CHANGES = {
+    """    highest = max(score.data for score in scores)
+    powers = [(score - highest).exp() for score in scores]
+    total = sum(powers)
+    return [power / total for power in powers]
+""": """    return engine.softmax(scores)
+""",
+    """    x = [t + p for t, p in zip(w["tokens"][token], w["places"][place])]
+""": """    x = [t + p for t, p in zip(engine.lookup(w["tokens"], token), w["places"][place])]
+""",
+    """        chances = softmax(gpt(tokens[place], place, w, keys, values))
+        losses.append(surprise(chances, tokens[place + 1]))
+""": """        scores = gpt(tokens[place], place, w, keys, values)
+        losses.append(engine.cross_entropy(scores, tokens[place + 1]))
+""",
+    """def loss_of(tokens: list[int], w: dict[str, Table]) -> Number:
+""": """@engine.compile
+def loss_of(tokens: list[int], w: dict[str, Table]) -> Number:
+""",
+}
+# The same for functions of lists where sums of products are written out.
+FUSED = {
+    """    return [sum(a * b for a, b in zip(row, x)) for row in table]
+""": """    return [engine.dot(row, x) for row in table]
+""",
+}
+
+
+def compiled(tiny: bool = False, fused: bool = False) -> Workload:
+    """The model under engine.compile: the example's text with CHANGES, with `fused` FUSED too."""
+    import engine
+
+    work = Workload(engine.Value, tiny)
+    text = (EXAMPLES / "microgpt.py").read_text(encoding="utf-8")
+    for before, after in (CHANGES | (FUSED if fused else {})).items():
+        if before not in text:
+            raise RuntimeError(f"examples/microgpt.py has no such lines any more: {before}")
+        text = text.replace(before, after)
+    exec(compile(text, "microgpt with engine.compile", "exec"), vars(work.model))
+    return work
+
+
 def of_floats(tiny: bool = False) -> Workload:
     """The same arithmetic on bare floats: methods that a float has not become functions."""
     work = Workload(float, tiny)

@@ -19,6 +19,7 @@ from benchmarks.baselines import ClosureValue, TupleValue
 from benchmarks.registry import ENGINE, Work, row
 
 STEPS = 8
+SHORT = 10 * STEPS  # for steps of less than a millisecond: the cache is cold at first
 
 
 def value_class(contender: str) -> Any:
@@ -56,6 +57,44 @@ def gpt_optimizer(contender: str, tiny: bool) -> Work:
     work = gpt.Workload(value_class(contender), tiny)
     adam = work.model.EngineAdam(work.parameters)
     return Work(lambda: work.model.train_step(work.tokens, work.weights, adam, 1e-4), STEPS)
+
+
+@row("scalar GPT under engine.compile, forward and backward", *ENGINE, "tuple")
+def gpt_compiled(contender: str, tiny: bool) -> Work:
+    """The loss of gpt_gradients from its tape; softmax by engine.softmax, sums as they are."""
+    if not contender.startswith("engine"):
+        return gpt_gradients(contender, tiny)
+    value_class(contender)
+    return Work(gpt.compiled(tiny).step, SHORT)
+
+
+@row("the same, whole step with engine.optim.Adam for engine", *ENGINE, "tuple", "closure")
+def gpt_compiled_step(contender: str, tiny: bool) -> Work:
+    if not contender.startswith("engine"):
+        return gpt_script(contender, tiny)
+    value_class(contender)
+    work = gpt.compiled(tiny)
+    adam = work.model.EngineAdam(work.parameters)
+    return Work(lambda: work.model.train_step(work.tokens, work.weights, adam, 1e-4), SHORT)
+
+
+@row("scalar GPT with engine.dot and engine.softmax, forward and backward", *ENGINE, "tuple")
+def gpt_fused(contender: str, tiny: bool) -> Work:
+    """The functions of lists, eager: one node for each sum of products."""
+    if not contender.startswith("engine"):
+        return gpt_gradients(contender, tiny)
+    value_class(contender)
+    work = gpt.compiled(tiny, fused=True)
+    work.model.loss_of = work.model.loss_of.f
+    return Work(work.step, STEPS)
+
+
+@row("the same under engine.compile", *ENGINE, "tuple")
+def gpt_fused_compiled(contender: str, tiny: bool) -> Work:
+    if not contender.startswith("engine"):
+        return gpt_gradients(contender, tiny)
+    value_class(contender)
+    return Work(gpt.compiled(tiny, fused=True).step, SHORT)
 
 
 @row("scalar net on two moons, loss and gradients", *ENGINE, "micrograd")
@@ -98,7 +137,7 @@ def operation(contender: str, tiny: bool) -> Work:
             y = y + b
         y.backward()
 
-    return Work(step, STEPS * 10, count)
+    return Work(step, SHORT, count)
 
 
 def number(contender: str, value: float) -> Any:

@@ -330,7 +330,8 @@ def compile(f: Any = None, *, check: int = 0) -> Any:
     number among the arguments or in a global, a number that f reads from a Value (v.data), the
     answer of a comparison of Values. Up to 32 tapes are kept. Three recordings running for a
     number are refused with its line and the cure. Whole numbers among the arguments that only go
-    into engine.lookup(rows, i) may differ.
+    into engine.lookup(rows, i), where rows are no results, and engine.cross_entropy(xs, i) may
+    differ.
 
     Refused, with Refused, a RuntimeError: Functions and Tensors inside f, rules of one's own,
     hooks, backward, assignments of .data or .grad, changes of lists and attributes that it

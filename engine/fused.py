@@ -216,3 +216,37 @@ def values(numbers, requires_grad):
 def numbers(xs):
     """The numbers of these Values, and numbers, as a list of floats."""
     return [value.as_number(x, "numbers") for x in xs]
+
+
+def split(params):
+    """The Values among parameters, and the others."""
+    found = []
+    others = []
+    for p in params:
+        if isinstance(p, value.Value):
+            found.append(p)
+        else:
+            others.append(p)
+    return found, others
+
+
+def read_columns(vs, x, g, ready):
+    """Write the numbers of Values into x, their gradients into g, and whether they have one into
+    `ready`: arrays."""
+    for i, v in enumerate(vs):
+        x[i] = v._data
+        g[i] = v._grad
+        ready[i] = v._has_grad
+
+
+def write_column(vs, x):
+    """Make the numbers of an array those of the Values."""
+    for i, v in enumerate(vs):
+        v._data = float(x[i])
+
+
+def clear_grads(vs, none):
+    """Make the gradients 0.0; with `none` they count as none yet."""
+    for v in vs:
+        v._grad = 0.0
+        v._has_grad = not none

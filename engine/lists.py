@@ -69,6 +69,9 @@ PLAIN: dict[str, Callable[..., Any]] = {
 }
 
 
+FUSED = {name: getattr(fused, name) for name in PLAIN}
+
+
 def as_value(x: Any) -> Any:
     """x, or the number x as a constant Value."""
     return x if isinstance(x, Value) else Value(x, requires_grad=False)
@@ -81,9 +84,10 @@ def largest(xs: list[Any]) -> float:
 
 def run(name: str, *arguments: Any) -> Any:
     """The fused operation, or the plain one where an observer wants to see each step."""
-    if all(getattr(o, "takes_lists", False) for o in state.observers):
-        return getattr(fused, name)(*arguments)
-    return PLAIN[name](*arguments)
+    observers = state.observers
+    if observers and not all(getattr(o, "takes_lists", False) for o in observers):
+        return PLAIN[name](*arguments)
+    return FUSED[name](*arguments)
 
 
 def as_list(xs: Iterable[Any], name: str) -> list[Any]:
@@ -105,7 +109,9 @@ def or_list(of_list: Callable[..., Any]) -> Callable[[F], F]:
     def decorate(of_tensor: F) -> F:
         @functools.wraps(of_tensor)
         def either(*args: Any, **kwargs: Any) -> Any:
-            return (of_list if args and is_list(args[0]) else of_tensor)(*args, **kwargs)
+            if args and isinstance(args[0], (list, tuple)):
+                return of_list(*args, **kwargs)
+            return of_tensor(*args, **kwargs)
 
         either.__doc__ = f"{of_tensor.__doc__}\n\n    Of a list of Values: {of_list.__doc__}"
         return cast(F, either)
@@ -124,6 +130,8 @@ def dot_lists(xs: Sequence[Any], ys: Sequence[Any]) -> Any:
     if not is_list(ys) or len(xs) != len(ys):
         got = f"{len(ys)}" if is_list(ys) else type(ys).__name__
         raise ValueError(f"dot: needs two lists of one length; got {len(xs)} and {got}")
+    if type(xs) is list and type(ys) is list:
+        return run("dot", xs, ys)
     return run("dot", list(xs), list(ys))
 
 
@@ -145,12 +153,13 @@ def logsumexp_list(xs: Iterable[Any]) -> Any:
     return run("logsumexp", as_list(xs, "logsumexp"))
 
 
-def cross_entropy(xs: Iterable[Any], i: int) -> Any:
+def cross_entropy(xs: Iterable[Any], i: Any) -> Any:
     """-log(softmax(xs)[i]) as one node: how little the scores xs expected i, in nats.
 
     xs: scores, Values and numbers. i: from 0 to len(xs) - 1. The number is that of
     logsumexp(xs) - xs[i]; -softmax(xs)[i].log() differs in the last bits, and is inf where that
-    share is too small for a double. Raises IndexError for another i. For Tensors there is
+    share is too small for a double. Under engine.compile i is an input, as in `lookup`. Raises
+    IndexError for another i. For Tensors there is
     engine.nn.functional.cross_entropy.
     """
     if not is_list(xs):
@@ -158,10 +167,14 @@ def cross_entropy(xs: Iterable[Any], i: int) -> Any:
             f"cross_entropy: needs a list of Values and the place of the right one; got "
             f"{type(xs).__name__}; for Tensors use engine.nn.functional.cross_entropy"
         )
-    scores, k = as_list(xs, "cross_entropy"), operator.index(i)
+    scores = as_list(xs, "cross_entropy")
+    k = i.number if hasattr(i, "look_up") else operator.index(i)
     if not 0 <= k < len(scores):
         raise IndexError(f"cross_entropy: i must be from 0 to {len(scores) - 1}; got {k}")
-    return run("cross_entropy", scores, k)
+    v = run("cross_entropy", scores, k)
+    if hasattr(i, "look_up"):
+        i.chooses(v, len(scores))
+    return v
 
 
 def maximum(*xs: Any, out: Any = None) -> Any:
@@ -178,8 +191,9 @@ def maximum(*xs: Any, out: Any = None) -> Any:
 
 
 def lookup(rows: Sequence[Any], i: Any) -> Any:
-    """rows[i]. Under engine.compile, where `i` is an argument of the compiled function, the tape
-    looks it up in each call, so that another i needs no other tape."""
+    """rows[i]. Under engine.compile, where `i` is an argument of the compiled function and rows
+    holds Values that it is given or reaches, not results, the tape looks it up in each call, so
+    that another i needs no other tape."""
     return i.look_up(rows) if hasattr(i, "look_up") else rows[operator.index(i)]
 
 

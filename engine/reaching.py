@@ -6,6 +6,7 @@ C code keeps for itself (a random generator, a deque's iterator) are not seen.
 """
 
 import dis
+import gc
 import sys
 import types
 from collections import deque
@@ -46,6 +47,11 @@ class Index:
     def look_up(self, rows: Any) -> Any:
         """rows[self], still open to another index."""
         return self.recorder.look_up(self, rows)
+
+    def chooses(self, v: Any, count: int) -> None:
+        """v, a cross entropy of so many scores, is that of this place, still open to another."""
+        self.recorder.chosen[id(v)] = self.k
+        self.recorder.ranges.append((self.k, count))
 
     def read(self) -> int:
         """The number; the tape is for this one alone."""
@@ -215,12 +221,15 @@ def codes_of(run: Callable[[], Any]) -> tuple[Any, Codes]:
         if event == "call" and not is_ours(frame.f_globals):
             codes.setdefault(frame.f_code, frame.f_globals)
 
-    before = sys.getprofile()
+    before, collects = sys.getprofile(), gc.isenabled()
+    gc.disable()  # what a collection calls (finalizers, callbacks) is none of the function's code
     sys.setprofile(note)
     try:
         return run(), codes
     finally:
         sys.setprofile(before)
+        if collects:
+            gc.enable()
 
 
 def names_in(code: types.CodeType) -> Iterator[tuple[str, str | None]]:

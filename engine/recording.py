@@ -4,6 +4,7 @@ import linecache
 import operator
 import struct
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -15,7 +16,8 @@ from engine.switch import ARITY, NUMBERS
 state = modes.of_threads()
 tape = builds.module("tape")
 RELATIONS = {operator.lt: 0, operator.le: 1, operator.gt: 2, operator.ge: 3, operator.eq: 4}
-SHARE = tape.OPERATIONS["softmax"]
+SHARE, ADD_PRODUCT = tape.OPERATIONS["softmax"], tape.OPERATIONS["add product"]
+SECOND, THIRD, FOURTH, ARGS, NOWHERE = range(5)  # where an operand is written
 
 
 def place() -> tuple[str, int]:
@@ -55,6 +57,8 @@ class Recorder:
         self.fixed: set[int] = set()  # indices that were used as numbers
         self.lookups: list[tuple[int, int, int]] = []
         self.tables: list[int] = []
+        self.chosen: dict[int, int] = {}  # id of a cross entropy: by which index it chooses
+        self.ranges: list[tuple[int, int]] = []  # indices and how many there are to choose from
         self.looked_up: dict[tuple[int, int], Any] = {}
         self.shares: dict[int, int] = {}  # how many shares of a softmax were met, by its sum's id
         self.refusal = ""
@@ -185,6 +189,8 @@ class Writer:
         self.args: list[int] = []
         self.codes: list[tuple[int, int, int, int]] = []
         self.patches: list[tuple[int, int, int]] = []
+        self.products: dict[int, Any] = {}  # the factors of products, by id of their sum
+        self.inside: set[int] = set()  # ids of these products
         self.starts: dict[int, int] = {}  # by id: where its operands begin in args
         self.outputs: list[tuple[Any, list[int], list[int]]] = []
 
@@ -199,6 +205,22 @@ class Writer:
                 kept.append((v, op, operands))
                 wanted |= {id(x) for x in operands}
         return kept[::-1]
+
+    def merged(self, nodes: list[Any], outputs: list[Any]) -> list[Any]:
+        """The nodes without products that only the sum uses whose last operand they are: their
+        turn in a walk back is right after its own, so it takes theirs too."""
+        r = self.recorder
+        used = Counter(id(x) for _, _, operands in nodes for x in operands)
+        used.update(id(v) for v in [*outputs, *(v for v, _ in r.reads)])
+        used.update(id(x) for _, v, other, _ in r.answers for x in (v, other))
+        products = {id(v): (v, operands) for v, op, operands in nodes if op == "mul"}
+        for v, op, operands in nodes:
+            if op == "add" and id(operands[1]) in products and v._requires_grad:
+                m, factors = products[id(operands[1])]
+                if used[id(m)] == 1 and m._requires_grad:
+                    self.products[id(v)] = factors
+                    self.inside.add(id(m))
+        return [node for node in nodes if id(node[0]) not in self.inside]
 
     def constant(self, number: float) -> int:
         """The slot of a number."""
@@ -220,7 +242,7 @@ class Writer:
         lookup = r.stand_ins.get(id(x))
         if lookup is not None:
             first, rows, k = r.lookups[lookup]
-            if k not in r.fixed:
+            if k not in r.fixed and array != NOWHERE:
                 self.patches.append((array, at, lookup))
             return r.tables[first + self.index_numbers[k] % rows]
         if id(x) in r.made:
@@ -239,11 +261,13 @@ class Writer:
             self.fix(v)
             self.fix(other)
         nodes = self.needed(outputs)
+        nodes = self.merged(nodes, outputs)
         self.known = self.planner.slots | {id(v): -1 - i for i, (v, _, _) in enumerate(nodes)}
         rows = [self.code(i, *node) for i, node in enumerate(nodes)]
-        guards = [(self.operand(v, 0, -1), v._data) for v, _ in r.reads]
+        guards = [(self.operand(v, NOWHERE, 0), v._data) for v, _ in r.reads]
         answers = [
-            (n, self.operand(v, 0, -1), self.operand(x, 0, -1), a) for n, v, x, a in r.answers
+            (n, self.operand(v, NOWHERE, 0), self.operand(x, NOWHERE, 0), a)
+            for n, v, x, a in r.answers
         ]
         ends = [self.output(v) for v in outputs]
         base = len(self.planner.inputs) + len(self.numbers)
@@ -254,7 +278,9 @@ class Writer:
         return {
             "needs": [int(v._requires_grad) for v in self.planner.inputs],
             "constants": self.numbers,
-            "codes": [(op, slot(a), slot(b), c) for op, a, b, c in rows],
+            "codes": [
+                (op, slot(a), slot(b), slot(c) if op == ADD_PRODUCT else c) for op, a, b, c in rows
+            ],
             "args": [slot(x) for x in self.args],
             "outputs": [(base + i, order, found) for i, order, found in ends],
             "reads": [(slot(x), number) for x, number in guards],
@@ -263,6 +289,7 @@ class Writer:
             "tables": r.tables,
             "lookups": r.lookups if not r.fixed else self.open_lookups(),
             "patches": self.patches,
+            "ranges": [pair for pair in r.ranges if pair[0] not in r.fixed],
         }
 
     def open_lookups(self) -> list[tuple[int, int, int]]:
@@ -284,24 +311,30 @@ class Writer:
         """The four numbers of operation i."""
         none = len(self.planner.inputs)
         if op == "softmax":
-            a, b = self.operand(operands[0], 0, i), self.operand(operands[1], 1, i)
+            a, b = self.operand(operands[0], SECOND, i), self.operand(operands[1], THIRD, i)
             return SHARE, a, b, self.starts[id(operands[1])] + operands[2]
         if op == "detach":
-            return tape.OPERATIONS[op], self.operand(operands[0], 0, i), none, 0
+            return tape.OPERATIONS[op], self.operand(operands[0], SECOND, i), none, 0
         if op in tape.OPERATIONS and (op != "maximum" or is_wide(v, operands)):
             return self.code_of_many(v, op, operands)
+        if id(v) in self.products:
+            p, q = self.products[id(v)]
+            a = self.operand(operands[0], SECOND, i)
+            return ADD_PRODUCT, a, self.operand(p, THIRD, i), self.operand(q, FOURTH, i)
         number = NUMBERS[op]
-        a = self.operand(operands[0], 0, i)
-        b = self.operand(operands[1], 1, i) if ARITY[number] == 2 else none
-        return number, a, b, int(op in value.selections)
+        a = self.operand(operands[0], SECOND, i)
+        b = self.operand(operands[1], THIRD, i) if ARITY[number] == 2 else none
+        return number, a, b, 0
 
     def code_of_many(self, v: Any, op: str, operands: Any) -> tuple[int, int, int, int]:
         more = 0
         if op == "cross_entropy":
             *operands, more = operands
+            k = self.recorder.chosen.get(id(v))
+            more = more if k is None or k in self.recorder.fixed else -1 - k
         start = self.starts[id(v)] = len(self.args)
         for x in operands:
-            self.args.append(self.operand(x, 2, len(self.args)))
+            self.args.append(self.operand(x, ARGS, len(self.args)))
         return tape.OPERATIONS[op], start, len(operands), more
 
     def hooked(self) -> None:
@@ -320,14 +353,14 @@ class Writer:
         order, ends = self.below(v)
         found = []
         for p in ends:
-            slot = self.operand(p, 3, 0)
+            slot = self.operand(p, NOWHERE, 0)
             if slot < len(self.planner.inputs):
                 lookup = r.stand_ins.get(id(p), -1)
                 is_open = lookup >= 0 and r.lookups[lookup][2] not in r.fixed
                 found.append(-1 - lookup if is_open else slot)
-        self.patches = [patch for patch in self.patches if patch[0] != 3]
         if not found:
             raise Refused("its result depends on no Value that it is given or reaches")
+        order = [p for p in order if id(p) not in self.inside]
         return place, [-1 - self.known[id(p)] for p in order], found
 
     def below(self, v: Any) -> tuple[list[Any], list[Any]]:

@@ -4,6 +4,7 @@ In the compiled build a switch with one case for each rule stands here, which se
 from rules.py and special.py, with the rules' own text inlined.
 """
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -32,8 +33,20 @@ def value(op: int, a: float, b: float) -> float:
     return float(f(a, b) if ARITY[op] == 2 else f(a))
 
 
-def slopes(op: int, a: float, b: float, y: float) -> tuple[float, float]:
-    """Its slopes, given the value y too; 0.0 for b where that has none."""
-    f = RULES[op][2]
-    found = f(a, b, y) if ARITY[op] == 2 else f(a, y)
-    return found if isinstance(found, tuple) else (found, 0.0)
+def push(op: int, x: Any, flight: Any, a: int, b: int, y: float, g: float) -> None:
+    """Send the gradient g of rule number op, whose result is y, on: from the numbers in slots a
+    and b of x to the gradients in these slots of `flight`."""
+    name, _, slopes = RULES[op]
+    found = slopes(x[a], x[b], y) if ARITY[op] == 2 else slopes(x[a], y)
+    pass_on = chosen if name in rules.SELECTIONS else operator.mul
+    if not isinstance(found, tuple):
+        flight[a] += pass_on(g, found)
+        return
+    flight[a] += pass_on(g, found[0])
+    flight[b] += pass_on(g, found[1])
+
+
+def chosen(g: float, slope: float) -> float:
+    """What a selection passes: nothing where its slope is 0, even of inf or nan."""
+    c = g * slope
+    return 0.0 if c != c and slope == 0.0 else c

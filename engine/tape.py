@@ -14,6 +14,8 @@ from engine import switch
 from engine import value
 
 SUM, DOT, MAXIMUM, LOGSUMEXP, CROSS_ENTROPY, SHARE, COPY = -1, -2, -3, -4, -5, -6, -7
+# a + b * c, where nothing else uses the product: two roundings and two turns in one operation.
+ADD_PRODUCT = -8
 
 # What a plan, a tuple, says of one thing that a call is given or reaches.
 VALUE, AGAIN, RUN, LIST, DICT, SAME, EQUAL, OBJECT, INDEX, ARRAY = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9
@@ -30,6 +32,7 @@ OPERATIONS = {
     "cross_entropy": CROSS_ENTROPY,
     "softmax": SHARE,
     "detach": COPY,
+    "add product": ADD_PRODUCT,
 }
 KINDS = (VALUE, AGAIN, RUN, LIST, DICT, SAME, EQUAL, OBJECT, INDEX, ARRAY)
 OUTCOMES = (DONE, OTHER_STRUCTURE, OTHER_NUMBER, OTHER_READ, OTHER_ANSWER, OUT_OF_RANGE)
@@ -59,7 +62,9 @@ class Tape:
     outputs: (slot, operations in the order of the walk back, inputs it reaches) for each.
     reads: slots and numbers, which must be the same. answers: (relation, slot, slot, answer).
     tables: slots of inputs; lookups: (place in tables, rows, number of the index) each;
-    patches: (array, place, lookup), where the slot that was looked up is written.
+    ranges: (number of an index, what it must be less than).
+    patches: (array, place, lookup), where the slot that was looked up is written: into the second
+    number of a code, its third, its fourth, or args.
     """
 
     def __init__(self, facts):
@@ -91,6 +96,8 @@ class Tape:
         self.found = interpreter.int_row(self.lookup_count)
         self.patches = ints_of([n for patch in facts["patches"] for n in patch])
         self.patch_count = len(facts["patches"])
+        self.ranges = ints_of([n for pair in facts["ranges"] for n in pair])
+        self.range_count = len(facts["ranges"])
         self.stamps = interpreter.int_row(self.inputs)
         self.stamp = 0
         self.now = 0
@@ -212,6 +219,11 @@ class Tape:
         tables = interpreter.ints(self.tables)
         index = interpreter.ints(self.index)
         found = interpreter.ints(self.found)
+        ranges = interpreter.ints(self.ranges)
+        for i in range(self.range_count):
+            k = index[ranges[2 * i]]
+            if k < 0 or k >= ranges[2 * i + 1]:
+                return OUT_OF_RANGE
         for i in range(self.lookup_count):
             k = index[lookups[3 * i + 2]]
             rows = lookups[3 * i + 1]
@@ -226,7 +238,7 @@ class Tape:
     def patch(self):
         found = interpreter.ints(self.found)
         patches = interpreter.ints(self.patches)
-        a, b = interpreter.ints(self.a), interpreter.ints(self.b)
+        a, b, c = interpreter.ints(self.a), interpreter.ints(self.b), interpreter.ints(self.c)
         args = interpreter.ints(self.args)
         for i in range(self.patch_count):
             slot = found[patches[3 * i + 2]]
@@ -235,6 +247,8 @@ class Tape:
                 a[place] = slot
             elif patches[3 * i] == 1:
                 b[place] = slot
+            elif patches[3 * i] == 2:
+                c[place] = slot
             else:
                 args[place] = slot
 
@@ -242,11 +256,13 @@ class Tape:
         """Every operation in turn."""
         x = interpreter.doubles(self.x)
         ops = interpreter.ints(self.ops)
-        a, b = interpreter.ints(self.a), interpreter.ints(self.b)
+        a, b, c = interpreter.ints(self.a), interpreter.ints(self.b), interpreter.ints(self.c)
         base = self.base
         for i in range(self.count):
             if ops[i] >= 0:
                 x[base + i] = switch.value(ops[i], x[a[i]], x[b[i]])
+            elif ops[i] == ADD_PRODUCT:
+                x[base + i] = x[a[i]] + x[b[i]] * x[c[i]]
             else:
                 x[base + i] = self.many(ops[i], a[i], b[i], i)
 
@@ -277,8 +293,12 @@ class Tape:
                 gathered[j] = x[args[j]]
             y = fused.shares(gathered, work, first, count)
             if op == CROSS_ENTROPY:
-                y -= gathered[first + more[i]]
+                y -= gathered[first + self.place(more[i])]
         return y
+
+    def place(self, k):
+        """The place that a cross entropy chooses: k itself, or index number -1 - k."""
+        return k if k >= 0 else interpreter.ints(self.index)[-1 - k]
 
     def checked(self):
         """Whether numbers that were read, and answers, are those of the recording."""
@@ -311,14 +331,11 @@ class Tape:
             g = flight[base + i]
             flight[base + i] = 0.0
             if ops[i] >= 0:
-                slope_a, slope_b = switch.slopes(ops[i], x[a[i]], x[b[i]], x[base + i])
-                p = g * slope_a
-                q = g * slope_b
-                if c[i] and (p != p or q != q):  # a selection passes nothing where its slope is 0
-                    p = 0.0 if slope_a == 0.0 else p
-                    q = 0.0 if slope_b == 0.0 else q
-                flight[a[i]] += p
-                flight[b[i]] += q
+                switch.push(ops[i], x, flight, a[i], b[i], x[base + i], g)
+            elif ops[i] == ADD_PRODUCT:
+                flight[a[i]] += g
+                flight[b[i]] += g * x[c[i]]
+                flight[c[i]] += g * x[b[i]]
             else:
                 self.spread(ops[i], a[i], b[i], i, g)
 
@@ -347,7 +364,7 @@ class Tape:
         else:
             for j in range(first, first + count):
                 p = work[j]
-                if op == CROSS_ENTROPY and j == first + more[i]:
+                if op == CROSS_ENTROPY and j == first + self.place(more[i]):
                     p -= 1.0
                 flight[args[j]] += g * p
 

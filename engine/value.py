@@ -510,7 +510,7 @@ def arrange(order, root, now):
                         extra = v._extra
                         if extra.runs_user_code():
                             return False
-                        p = further(extra, now)
+                        p = further(extra, now, order)
             if p is not None:
                 p._mark = now
                 p._flight = 0.0
@@ -526,8 +526,8 @@ def arrange(order, root, now):
                 v = waiting.pop()
 
 
-def further(extra, now):
-    """The next parent of many that this walk has not seen; None after the last."""
+def further(extra, now, order):
+    """The next parent of many that is new to this walk, but for leaves; None after the last."""
     if extra.walk != now:
         extra.walk = now
         extra.seen = 0
@@ -536,7 +536,11 @@ def further(extra, now):
         p = parents[extra.seen]
         extra.seen += 1
         if p is not None and p._mark != now:
-            return p
+            if p._a is not None or p._b is not None or p._extra is not None:
+                return p
+            p._mark = now
+            p._flight = 0.0
+            order.append(p)
     return None
 
 

@@ -7,7 +7,7 @@ from engine_fast cimport elementary as m
 from engine_fast cimport fused, interpreter, value
 from engine_fast.value cimport Value
 
-cdef int SUM, DOT, MAXIMUM, LOGSUMEXP, CROSS_ENTROPY, SHARE, COPY
+cdef int SUM, DOT, MAXIMUM, LOGSUMEXP, CROSS_ENTROPY, SHARE, COPY, ADD_PRODUCT
 cdef int VALUE, AGAIN, RUN, LIST, DICT, SAME, EQUAL, OBJECT, INDEX, ARRAY
 cdef int DONE, OTHER_STRUCTURE, OTHER_NUMBER, OTHER_READ, OTHER_ANSWER, OUT_OF_RANGE
 
@@ -24,9 +24,9 @@ cdef class Tape:
     cdef public tuple plan
     cdef public list roots, outputs
     cdef object needs, ops, a, b, c, x, flight, args, work, gathered, reads, read_numbers, answers
-    cdef object index, tables, lookups, found, patches, stamps
+    cdef object index, tables, lookups, found, patches, ranges, stamps
     cdef readonly Py_ssize_t inputs, base, count
-    cdef Py_ssize_t read_count, answer_count, lookup_count, patch_count
+    cdef Py_ssize_t read_count, answer_count, lookup_count, patch_count, range_count
     cdef int stamp
     cdef long long now
     cdef public list bound
@@ -49,17 +49,18 @@ cdef class Tape:
     cdef int bind_other(self, int kind, tuple plan, object x) except -1
     @cython.locals(index="int *")
     cdef int bind_index(self, tuple plan, object x) except -1
-    @cython.locals(lookups="int *", tables="int *", index="int *", found="int *", i=Py_ssize_t, k=int, rows=int)
+    @cython.locals(lookups="int *", tables="int *", index="int *", found="int *", ranges="int *", i=Py_ssize_t, k=int, rows=int)
     cdef int look_up(self) except -1
-    @cython.locals(found="int *", patches="int *", a="int *", b="int *", args="int *", i=Py_ssize_t, slot=int, place=int)
+    @cython.locals(found="int *", patches="int *", a="int *", b="int *", c="int *", args="int *", i=Py_ssize_t, slot=int, place=int)
     cdef int patch(self) except -1
-    @cython.locals(x="double *", ops="int *", a="int *", b="int *", base=Py_ssize_t, i=Py_ssize_t)
+    @cython.locals(x="double *", ops="int *", a="int *", b="int *", c="int *", base=Py_ssize_t, i=Py_ssize_t)
     cdef int forward(self) except -1
     @cython.locals(x="double *", args="int *", work="double *", gathered="double *", more="int *", y=double, j=Py_ssize_t)
     cdef double many(self, int op, Py_ssize_t first, Py_ssize_t count, Py_ssize_t i) noexcept
+    cdef int place(self, int k) noexcept
     @cython.locals(x="double *", reads="int *", numbers="double *", answers="int *", i=Py_ssize_t, p=double, q=double)
     cdef int checked(self) except -1
-    @cython.locals(x="double *", flight="double *", ops="int *", a="int *", b="int *", c="int *", turns="int *", base=Py_ssize_t, i=Py_ssize_t, j=Py_ssize_t, g=double, p=double, q=double, slope_a=double, slope_b=double)
+    @cython.locals(x="double *", flight="double *", ops="int *", a="int *", b="int *", c="int *", turns="int *", base=Py_ssize_t, i=Py_ssize_t, j=Py_ssize_t, g=double)
     cdef int backward(self, Py_ssize_t slot, object order, Py_ssize_t count) except -1
     @cython.locals(x="double *", flight="double *", args="int *", work="double *", more="int *", y=double, p=double, q=double, j=Py_ssize_t)
     cdef void spread(self, int op, Py_ssize_t first, Py_ssize_t count, Py_ssize_t i, double g) noexcept

@@ -42,8 +42,8 @@ cdef void empty(Value v)
 cdef bint walk(Value root, double gradient) except -1
 @cython.locals(v=Value, p=Value, extra=Extra, waiting=list)
 cdef bint arrange(list order, Value root, long long now) except -1
-@cython.locals(p=Value)
-cdef Value further(Extra extra, long long now)
+@cython.locals(p=Value, parents=list)
+cdef Value further(Extra extra, long long now, list order)
 @cython.locals(v=Value, p=Value, q=Value, leaves=list, slope=double, g=double, c=double)
 cdef list push_back(list order)
 @cython.locals(c=double)

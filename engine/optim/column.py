@@ -7,8 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from engine import builds
 from engine.quiet import quiet
 
+fused = builds.module("fused")
+value = builds.module("value")
 Array = Any  # float64, shape (n,)
 State = dict[str, Any]
 
@@ -29,24 +32,29 @@ class Column:
 
         Once for those that moved before and once, with an empty state, for those that did not.
         """
-        ready = np.array([value._has_grad for value in self.values], bool)
-        for rows in (ready & self.moved, ready & ~self.moved):
-            if rows.any():
-                self._move(np.flatnonzero(rows), update)
+        n = len(self.values)
+        if n:
+            value.links.watch("written", self.values[0], None)
+            x, g, ready = np.empty(n), np.empty(n), np.empty(n, np.uint8)
+            fused.read_columns(self.values, x, g, ready)
+            has_grad = ready.view(bool)
+            for rows in (has_grad & self.moved, has_grad & ~self.moved):
+                if rows.any():
+                    self._move(slice(None) if rows.all() else np.flatnonzero(rows), x, g, update)
 
-    def _move(self, rows: Array, update: Callable[[Array, Array, State], Any]) -> None:
-        values = [self.values[i] for i in rows.tolist()]
-        x = np.array([value.data for value in values])
-        g = np.array([value.grad for value in values])
-        state = self._rows(rows) if self.moved[rows[0]] else {}
+    def _move(
+        self, rows: Any, x: Array, g: Array, update: Callable[[Array, Array, State], Any]
+    ) -> None:
+        x, everything = x[rows], isinstance(rows, slice)
+        state = self._rows(rows) if self.moved[rows][0] else {}
         with quiet():
-            update(x, g, state)
-        for value, number in zip(values, x.tolist(), strict=True):
-            value.data = number
+            update(x, g[rows], state)
+        values = self.values if everything else [self.values[i] for i in rows]
+        fused.write_column(values, x)
         self._keep(rows, state)
 
     def _rows(self, rows: Any) -> State:
-        return {name: numbers[rows] for name, numbers in self.state.items()}
+        return {name: np.array(numbers[rows]) for name, numbers in self.state.items()}
 
     def _keep(self, rows: Any, state: Mapping[str, Any]) -> None:
         self.moved[rows] = True

@@ -15,11 +15,13 @@ from typing import Any
 import numpy as np
 
 import engine
+from engine import builds
 from engine.attention import warn
 from engine.habits import Value
 from engine.optim.column import Column, State
 from engine.tensors import Tensor
 
+fused = builds.module("fused")
 Param = Any  # a Tensor or a Value: Value is compiled, and untyped for mypy
 Group = dict[str, Any]
 
@@ -93,11 +95,11 @@ class Optimizer:
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Forgets the gradients of all parameters; with set_to_none=False fills them with 0."""
         for group in self.param_groups:
-            for param in group["params"]:
+            values, tensors = fused.split(list(group["params"]))
+            fused.clear_grads(values, set_to_none)
+            for param in tensors:
                 if set_to_none:
                     param.grad = None
-                elif isinstance(param, Value):
-                    param.grad = 0.0
                 elif param.grad is not None:
                     param.grad = param.grad.detach().zero_()
 
@@ -112,10 +114,11 @@ class Optimizer:
                 loss = closure()
         with engine.no_grad():
             for i, group in enumerate(self.param_groups):
-                for param in group["params"]:
-                    if isinstance(param, Tensor) and param.grad is not None:
+                values, tensors = fused.split(list(group["params"]))
+                for param in tensors:
+                    if param.grad is not None:
                         self._update(param, param.grad, self.state[param], group)
-                self._column(i).move(functools.partial(self._update, group=group))
+                self._column(i, values).move(functools.partial(self._update, group=group))
         self.steps_taken += 1
         return loss
 
@@ -130,9 +133,10 @@ class Optimizer:
         """
         raise NotImplementedError(f"{type(self).__name__} must have an update or a step")
 
-    def _column(self, i: int) -> Column:
+    def _column(self, i: int, values: list[Any] | None = None) -> Column:
         """The Values of group i as they stand there now, with what is kept for them."""
-        values = [p for p in self.param_groups[i]["params"] if isinstance(p, Value)]
+        if values is None:
+            values = fused.split(list(self.param_groups[i]["params"]))[0]
         self.columns += [Column([]) for _ in self.param_groups[len(self.columns) :]]
         if self.columns[i].values != values:
             kept = dict(self.columns[i].saved())

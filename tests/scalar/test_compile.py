@@ -6,6 +6,7 @@ import random
 import sys
 import threading
 import weakref
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from hypothesis import given, settings, strategies as st
 from programs import programs
 
 import engine
+from benchmarks import gpt
 from engine import Value
 from engine.autograd import forward_ad
 from engine.compiling import TAPES
@@ -421,6 +423,24 @@ def test_an_index_out_of_range_raises_what_a_list_raises():
     assert f(rows, [1, 2]).data == 4.0
 
 
+def test_the_class_of_cross_entropy_is_an_input_and_has_a_range():
+    def f(xs, i):
+        return engine.cross_entropy([x * x for x in xs], i) + engine.cross_entropy(xs, 1)
+
+    compiled, xs = engine.compile(f), [0.3, -0.2, 0.9]
+    for i in (0, 1, 2, 1, 0):
+        eager, ours = both(f, compiled, lambda i=i: [engine.values(xs), i])
+        assert eager == ours
+        found = engine.values(xs)
+        compiled(found, i).backward()
+        expected = engine.values(xs)
+        f(expected, i).backward()
+        assert [v.grad for v in found] == [v.grad for v in expected]
+    assert compiled.recordings == 1
+    with pytest.raises(IndexError, match="cross_entropy: i must be from 0 to 2; got 3"):
+        compiled(engine.values(xs), 3)
+
+
 INDEX_USES = {
     "an index": lambda rows, i: rows[i],
     "a sum": lambda rows, i: engine.lookup(rows, (i + 1) % 3),
@@ -436,6 +456,7 @@ INDEX_USES = {
     "a number read": lambda rows, i: rows[0] * (1 if engine.lookup(rows, i) > 1.5 else 2),
     "results": lambda rows, i: engine.lookup([r * r for r in rows], i),
     "a class": lambda rows, i: engine.cross_entropy(rows, i),
+    "a class, read": lambda rows, i: engine.cross_entropy(rows, i) * i,
 }
 
 
@@ -639,6 +660,27 @@ def test_forward_mode_and_anomaly_detection_see_the_function_itself():
     assert y._op == "**3"
 
 
+COLLECTIONS = [0]
+
+
+def test_what_a_garbage_collection_calls_does_not_count():
+    def counted(phase, info):
+        COLLECTIONS[0] += 1
+
+    def f(x):
+        many = [[] for _ in range(3000)]  # enough for a collection
+        return x * len(many)
+
+    compiled = engine.compile(f)
+    gc.callbacks.append(counted)
+    try:
+        assert [compiled(Value(2.0)).data for _ in range(6)] == [6000.0] * 6
+    finally:
+        gc.callbacks.remove(counted)
+    assert compiled.recordings == 1
+    assert gc.isenabled()
+
+
 def test_threads_may_call_one_compiled_function():
     w = Value(2.0)
     f = engine.compile(lambda x: (x * w).tanh() * x + engine.sum([x] * 20))
@@ -712,3 +754,31 @@ def test_it_decorates_functions_and_methods():
     assert f(Value(1.0)).data == 2.0
     assert Net.out.__doc__ == "Documented."
     assert (f.check, Net.out.recordings) == (2, 1)
+
+
+# --- the scalar GPT ---
+
+
+def test_the_gpt_trains_the_same_way_from_its_tapes():
+    def trained(work):
+        adam = work.model.EngineAdam(work.parameters)
+        words = ([26, 0, 26], [26, 3, 26], [26, 26], [26, 0, 26], [26, 7, 26], [26, 26]) * 2
+        return [work.model.train_step(w, work.weights, adam, 0.01) for w in words]
+
+    compiled, eager = gpt.compiled(), gpt.compiled()
+    eager.model.loss_of = eager.model.loss_of.f
+    assert trained(compiled) == trained(eager)
+    assert compiled.model.loss_of.recordings == 2  # one for each length
+    ours, theirs = compiled.model.parameters_of(compiled.weights), eager.parameters
+    assert [v.data for v in ours] == [v.data for v in theirs]
+
+
+def test_the_lines_that_the_readme_changes_are_those_of_the_example():
+    root = Path(engine.__file__).parents[1]
+    shown = (root / "README.md").read_text(encoding="utf-8").partition("```diff")[2]
+    shown = [line for line in shown.partition("```")[0].splitlines() if line[:1] in ("-", "+")]
+    before = [line for text in gpt.CHANGES for line in text.splitlines()]
+    after = [line for text in gpt.CHANGES.values() for line in text.splitlines()]
+    kept = set(before) & set(after)
+    assert [line[1:] for line in shown if line[0] == "-"] == [x for x in before if x not in kept]
+    assert [line[1:] for line in shown if line[0] == "+"] == [x for x in after if x not in kept]
