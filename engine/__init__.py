@@ -16,6 +16,7 @@ from engine import (
     by_hand,
     cuda as cuda,
     differentiation,
+    forking as forking,
     func as func,
     habits,
     nn as nn,

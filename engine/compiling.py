@@ -87,6 +87,9 @@ class Compiled:
             return self.f(*args, **kwargs)
         try:
             found = self.replay((args, kwargs))
+        except BaseException:  # Ctrl-C may stop a tape half-way, with numbers left in it
+            self.tapes.clear()
+            raise
         finally:
             value._free.release()
         self.calls += 1

@@ -118,8 +118,8 @@ def accumulated(
     accumulate(arrived, create)
 
 
-# Two threads may add to the gradient of one leaf.
-_adding = threading.Lock()
+# Two threads may add to the gradient of one leaf. An RLock, as in modes.py, for Ctrl-C's sake.
+_adding = threading.RLock()
 
 
 def accumulate(arrived: list[tuple[Any, Any]], create_graph: bool) -> None:

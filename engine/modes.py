@@ -8,7 +8,7 @@ in any mode at all, and only when that is not 0 at the state of its own thread.
 import threading
 
 watched = 0
-_lock = threading.Lock()
+_lock = threading.RLock()  # a Ctrl-C that leaves it taken must not stop this thread for ever
 
 
 class State(threading.local):

@@ -11,6 +11,10 @@ settings.register_profile("engine", settings.get_profile("ci"), deadline=None)
 settings.load_profile("engine")
 
 
+def pytest_addoption(parser):
+    parser.addoption("--long", action="store_true", help="tests/reliability in its long form")
+
+
 def pytest_report_header():
     return f"engine: the {engine.backend()} build ({engine.builds.choice()[1]})"
 

@@ -1,0 +1,206 @@
+"""Ctrl-C, a signal handler that raises, and memory that runs out: state stays usable."""
+
+import json
+import os
+import signal
+import time
+
+import pytest
+from fresh import printed
+
+import engine
+from engine import Value
+from engine.autograd import grad
+
+ALARMS = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="timers of POSIX")
+
+
+class Interrupted:
+    """Runs work() with an exception due after so many seconds; keeps how long the answer took."""
+
+    def __init__(self, error):
+        self.error = error
+        self.answered = False
+
+    def handler(self, number, frame):
+        raise self.error()
+
+    def run(self, work, seconds):
+        before = signal.signal(signal.SIGALRM, self.handler)
+        due = time.perf_counter() + seconds
+        signal.setitimer(signal.ITIMER_REAL, seconds)
+        try:
+            work()
+        except self.error:
+            self.answered = True
+            return time.perf_counter() - due
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, before)
+
+
+class Stop(Exception):
+    """What a handler of the user's raises."""
+
+
+def scalar_graph(count):
+    x = y = Value(1.0)
+    for _ in range(count // 2):
+        y = y * 0.5 + x
+    return x, y
+
+
+def tensor_graph(count):
+    x = engine.ones(1, requires_grad=True)
+    y = x
+    for _ in range(count // 2):
+        y = y * 0.5 + x
+    return x, y
+
+
+COMPILED = engine.backend() == "cython"
+GRAPHS = {
+    "Values": (scalar_graph, 400_000 if COMPILED else 20_000, 1_000_000),
+    "Tensors": (tensor_graph, 10_000, 100_000),
+}
+
+
+def time_of(work):
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
+
+
+@ALARMS
+@pytest.mark.parametrize("error", [KeyboardInterrupt, Stop], ids=["Ctrl-C", "a handler"])
+@pytest.mark.parametrize("kind", GRAPHS)
+def test_a_backward_that_is_interrupted_changes_nothing_and_can_be_done_again(
+    kind, error, long, figure
+):
+    make, few, many = GRAPHS[kind]
+    x, y = make(long(few, many))
+    whole = time_of(lambda: y.backward(retain_graph=True))
+    right = float(x.grad)
+    stopped = 0
+    for i in range(long(3, 20)):
+        x.grad = None
+        interrupted = Interrupted(error)
+        interrupted.run(lambda: y.backward(retain_graph=True), whole * (i % 4 + 1) / 6)
+        stopped += interrupted.answered
+        assert float(x.grad or 0.0) in ((0.0, right) if interrupted.answered else (right,))
+        x.grad = None
+        y.backward(retain_graph=True)
+        assert float(x.grad) == right
+    assert stopped > 0
+    figure(f"backwards interrupted, {kind}", stopped)
+
+
+@ALARMS
+def test_ctrl_c_is_answered_in_the_middle_of_a_long_walk(long, figure):
+    x, y = scalar_graph(long(2_000_000 if COMPILED else 50_000, 5_000_000))
+    interrupted = Interrupted(KeyboardInterrupt)
+    late = interrupted.run(y.backward, 0.001)
+    assert interrupted.answered
+    figure("ms until Ctrl-C was answered in a long walk", round(1000 * late))
+    assert (x.grad, grad(Value(2.0) * 3.0 + x, x)[0].data) == (0.0, 1.0)
+    assert engine.is_grad_enabled()
+
+
+@ALARMS
+def test_a_compiled_loop_that_is_interrupted_goes_on_afterwards(long, figure):
+    v = Value(0.5)
+
+    @engine.compile
+    def loss(x):
+        y = x
+        for _ in range(300):
+            y = (y * v).tanh() + x
+        return y
+
+    def loop():
+        while True:
+            v.grad = None
+            loss(Value(0.3)).backward()
+
+    for _ in range(5):
+        v.grad = None
+        loss(Value(0.3)).backward()
+    right = v.grad
+    for i in range(long(5, 200)):
+        interrupted = Interrupted(KeyboardInterrupt)
+        interrupted.run(loop, 0.01 + 0.0007 * i)
+        assert interrupted.answered
+        v.grad = None
+        loss(Value(0.3)).backward()
+        assert v.grad == right
+    figure("compiled loops interrupted", long(5, 200))
+
+
+@ALARMS
+def test_an_interrupted_no_grad_block_gives_the_mode_back(long):
+    def block():
+        with engine.no_grad():
+            while True:
+                Value(1.0) * 2.0
+
+    for i in range(long(20, 2_000)):
+        Interrupted(KeyboardInterrupt).run(block, 0.002 + 1e-5 * (i % 50))
+        assert engine.is_grad_enabled()
+
+
+MANY_MODES = """
+import engine, signal
+from engine import Value
+
+def handler(number, frame):
+    raise KeyboardInterrupt
+
+signal.signal(signal.SIGALRM, handler)
+for i in range(1000):
+    signal.setitimer(signal.ITIMER_REAL, 0.0005 + 1e-5 * (i % 50))
+    try:
+        while True:
+            with engine.no_grad():
+                Value(1.0) * 2.0
+    except KeyboardInterrupt:
+        engine.set_grad_enabled(True)
+print("done")
+"""
+
+
+@ALARMS
+def test_ctrl_c_while_modes_change_never_stops_the_program_for_ever():
+    assert printed(MANY_MODES, timeout=60) == "done\n"
+
+
+NO_MEMORY = """
+import json, resource, engine
+x = engine.ones(30_000, 1, requires_grad=True)
+v = engine.Value(1.0)
+small = (x[:2] * v).sum()
+with open("/proc/self/statm") as f:
+    now = int(f.read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (now + 200_000_000,) * 2)
+failed = 0
+for make in (
+    lambda: x @ x.t(),
+    lambda: (x * x.t()).sum().backward(),
+    lambda: x.expand(30_000, 30_000).exp(),
+    lambda: engine.zeros(30_000, 30_000),
+):
+    try:
+        make()
+    except MemoryError:
+        failed += 1
+print(json.dumps([failed, x.grad is None, engine.is_grad_enabled()]))
+small.backward()
+print(json.dumps([float(x.grad.sum()), v.grad, (x.t() @ x).item()]))
+"""
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="Linux counts the memory")
+def test_a_product_too_large_for_memory_raises_and_leaves_all_usable(figure):
+    first, second = map(json.loads, printed(NO_MEMORY).splitlines())
+    assert first == [4, True, True]
+    assert second == [2.0, 2.0, 30_000.0]
+    figure("allocations refused", first[0])
