@@ -28,8 +28,8 @@ class Interrupted:
     def run(self, work, seconds):
         before = signal.signal(signal.SIGALRM, self.handler)
         due = time.perf_counter() + seconds
-        signal.setitimer(signal.ITIMER_REAL, seconds)
         try:
+            signal.setitimer(signal.ITIMER_REAL, seconds)
             work()
         except self.error:
             self.answered = True
@@ -157,8 +157,8 @@ def handler(number, frame):
 
 signal.signal(signal.SIGALRM, handler)
 for i in range(1000):
-    signal.setitimer(signal.ITIMER_REAL, 0.0005 + 1e-5 * (i % 50))
     try:
+        signal.setitimer(signal.ITIMER_REAL, 0.0005 + 1e-5 * (i % 50))
         while True:
             with engine.no_grad():
                 Value(1.0) * 2.0
