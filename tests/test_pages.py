@@ -17,6 +17,8 @@ ELSEWHERE = {
     ("README.md", "try"): ".ci/run runs it in a fresh clone",
     ("README.md", "test"): ".ci/run runs it in a fresh clone",
     ("README.md", "powershell"): "PowerShell's spelling of the first line, which .ci/run runs",
+    ("README.md", "changes"): "tests/scalar/test_compile.py compares them with the example",
+    ("docs/reliability.md", "long"): "it takes half an hour; the suite runs the short form",
     ("CONTRIBUTING.md", "build"): "it needs a package index; pip builds the same in .ci/run",
     ("CONTRIBUTING.md", "docs"): ".ci/run runs it",
 }
