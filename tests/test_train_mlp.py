@@ -241,7 +241,10 @@ def test_in_a_bare_clone_the_tree_beside_it_is_used(tmp_path):
 
 @pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
 def test_ctrl_c_ends_politely_and_keeps_what_was_learned(tmp_path):
-    command = [sys.executable, "-u", str(PROGRAM), "--epochs", "100000"]
+    # What a shell runs in the background is deaf to Ctrl-C, and so is what it starts.
+    hear = "import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); "
+    start = hear + "os.execv(sys.executable, [sys.executable, *sys.argv[1:]])"
+    command = [sys.executable, "-c", start, "-u", str(PROGRAM), "--epochs", "100000"]
     with subprocess.Popen(
         command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as running:
@@ -250,7 +253,10 @@ def test_ctrl_c_ends_politely_and_keeps_what_was_learned(tmp_path):
                 break
         time.sleep(2)
         running.send_signal(signal.SIGINT)
-        out, err = running.communicate(timeout=60)
+        try:
+            out, err = running.communicate(timeout=60)
+        finally:
+            running.kill()
     assert running.returncode == 0, err
     assert re.search(r"stopped after \d+ of 100000 epochs", err)
     assert "test accuracy" in out
