@@ -5,6 +5,7 @@ import pytest
 from hypothesis import settings
 
 import engine
+from engine.registry import RULES
 
 # The same examples in every run, no deadline: a machine may be busy.
 settings.register_profile("engine", settings.get_profile("ci"), deadline=None)
@@ -17,6 +18,15 @@ def pytest_addoption(parser):
 
 def pytest_report_header():
     return f"engine: the {engine.backend()} build ({engine.builds.choice()[1]})"
+
+
+@pytest.fixture(autouse=True)
+def rules_of_their_own():
+    """Rules that a test makes are gone after it: others look at every rule."""
+    before = set(RULES)
+    yield
+    for name in set(RULES) - before:
+        del RULES[name]
 
 
 @pytest.fixture
