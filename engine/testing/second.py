@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from engine.attention import is_ours
 from engine.testing import program
 from engine.testing.adapter import Array, Library
 from engine.testing.cases import Case, symmetrized
@@ -209,7 +210,7 @@ def undecorated(function: Any, library: Library) -> Any:
     """The backward inside once_differentiable; None where a Function is not marked so."""
     backward = getattr(function, backward_name(function, library))
     module = str(getattr(backward, "__globals__", {}).get("__name__", ""))
-    own = module.split(".")[0] in ("engine", "torch")
+    own = is_ours(module) or module.split(".")[0] == "torch"
     return getattr(backward, "__wrapped__", None) if own else None
 
 
