@@ -67,10 +67,13 @@ class BuildAll(build_ext):
     def build_extensions(self):
         targets = [Path(self.get_ext_fullpath(extension.name)) for extension in self.extensions]
         remove(targets)  # what an earlier build left must not pass for this one's
+        translated = []
         for extension in self.extensions:  # here and not in the threads: Cython needs the first
             with self._filter_build_errors(extension):
                 extension.sources = translate(extension, self.build_temp)
-        super().build_extensions()
+                translated.append(extension)
+        if len(translated) == len(self.extensions):
+            super().build_extensions()
         if not all(target.exists() for target in targets):
             remove(targets)
 
@@ -93,7 +96,8 @@ def translate(extension, folder):
     from Cython.Build import cythonize
     from Cython.Compiler.Errors import CompileError as CythonError
 
-    write_switch(folder)
+    if extension.name == "engine_fast.tape":  # which cimports it
+        write_switch(folder)
     try:
         # force: an edited .pxd alone would not be noticed
         return cythonize(
