@@ -10,6 +10,7 @@ import weakref
 from types import SimpleNamespace
 from typing import Any
 
+from engine import modes
 from engine.autograd import forward_ad
 from engine.autograd.introspection import AccumulateGrad
 from engine.autograd.saved_hooks import Refusal
@@ -17,7 +18,7 @@ from engine.autograd.saved_names import SavedTensor
 from engine.function import Function
 from engine.grad_mode import is_grad_enabled as is_grad_enabled
 from engine.graph import current_walk
-from engine.nodes import Node, state
+from engine.nodes import Node
 
 
 class Undefined(Function):
@@ -100,7 +101,7 @@ def _set_fwd_grad_enabled(mode: bool) -> None:
 
 def _saved_tensors_hooks_is_enabled() -> bool:
     """Whether saved_tensors_hooks may be used here."""
-    return not any(isinstance(o, Refusal) for o in state.observers)
+    return not any(isinstance(o, Refusal) for o in modes.observers())
 
 
 def _unsafe_set_version_counter(tensors: Any, versions: Any) -> None:

@@ -79,8 +79,7 @@ def bound(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple
             warn(
                 f"{function.__name__}.apply: the Values or Tensors inside "
                 f"{argument_name(function, i)} are not seen and get no gradient; pass them as "
-                "separate arguments",
-                UserWarning,
+                "separate arguments"
             )
     return args
 

@@ -18,8 +18,8 @@ ROOT = Path(__file__).absolute().parent.parent
 NOT_COMPILED = ("elementary", "interpreter")  # their .pxd give the same names to C functions
 # Modules that `import engine.NAME` finds compiled, in the order of their imports.
 IN_PLACE = (
-    *("modes", "value", "quiet", "nodes", "checks", "function", "graph", "differentiation"),
-    *("views", "tensors"),
+    *("modes", "value", "fused", "quiet", "nodes", "checks", "function", "graph"),
+    *("differentiation", "views", "tensors", "tape"),
 )
 TO_BUILD = (
     "build it with `python setup.py build_ext --inplace` in a clone, or install again where there "

@@ -3,10 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
-from engine import builds, value
+from engine import fused, value
 from engine.habits import Value, attribute, links
-
-fused = builds.module("fused")
 
 
 @attribute

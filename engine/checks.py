@@ -90,7 +90,7 @@ def dirty(node: Any, x: Any, inputs: tuple[Any, ...], outputs: tuple[Any, ...]) 
         )
         if is_view(x):
             raise RuntimeError(text)
-        warn(text, UserWarning)
+        warn(text)
     if nodes.position(x, outputs) is None:
         raise RuntimeError(
             f"{node.name()}: Some elements marked as dirty during the forward method were not "

@@ -12,8 +12,8 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from engine import builds, modes, value
-from engine.nodes import Value, state
+from engine import modes, tape, value
+from engine.nodes import Value
 from engine.reaching import (
     DICT,
     EQUAL,
@@ -30,7 +30,6 @@ from engine.reaching import (
 )
 from engine.recording import Recorder, Writer, shown
 
-tape = builds.module("tape")
 DONE, OTHER_STRUCTURE, OTHER_NUMBER, OTHER_READ, OTHER_ANSWER, OUT_OF_RANGE = tape.OUTCOMES
 MUTATES = (
     "it changes what it is given or reaches (a list, an attribute, a global), which a replay does "
@@ -46,7 +45,7 @@ _plain = threading.local()
 
 def is_plain() -> bool:
     """Whether compiled functions of this thread run as they are: inside of another one."""
-    return getattr(_plain, "depth", 0) > 0 or bool(state.observers)
+    return getattr(_plain, "depth", 0) > 0 or bool(modes.observers())
 
 
 def plainly(f: Callable[..., Any], args: Any, kwargs: Any) -> Any:
@@ -106,7 +105,7 @@ class Compiled:
         """The result of the tape that fits this call, and its inputs; None where none fits."""
         outcome, failed = DONE, None
         for i, recording in enumerate(self.tapes):
-            if recording.grad_enabled != state.grad_enabled:
+            if recording.grad_enabled != modes.is_grad_enabled():
                 continue
             now = recording.tape.replay(given, next(value._walks))
             if now == DONE:
@@ -168,7 +167,7 @@ class Recording:
     """One tape, with what it was made from."""
 
     def __init__(self, f: Any, args: Any, kwargs: Any, codes: Any):
-        self.grad_enabled = state.grad_enabled
+        self.grad_enabled = modes.is_grad_enabled()
         self.codes = codes
         recorder = Recorder()
         count = [0]

@@ -47,8 +47,7 @@ def tensor(
     if isinstance(data, Tensor):
         warn(
             "tensor: to copy a Tensor it is recommended to use t.detach().clone() rather than "
-            "engine.tensor(t)",
-            UserWarning,
+            "engine.tensor(t)"
         )
     return made(new_array(data, dtypes.to_numpy(dtype), "tensor"), requires_grad)
 
@@ -141,8 +140,7 @@ def plain(data: Any, where: str) -> Any:
     if data.requires_grad:
         warn(
             f"{where}: a tensor with requires_grad=True is converted to a number and loses its "
-            "graph; engine.stack(tensors) keeps it",
-            UserWarning,
+            "graph; engine.stack(tensors) keeps it"
         )
     return data._array.reshape(())[()]
 
@@ -199,8 +197,7 @@ def from_numpy(ndarray: Any) -> Tensor:
     if not ndarray.flags.writeable:
         warn(
             "from_numpy: the array is not writeable, and neither is the Tensor that shares its "
-            "memory; use engine.tensor(array) for a copy",
-            UserWarning,
+            "memory; use engine.tensor(array) for a copy"
         )
     return make(ndarray.astype(dtypes.of(ndarray.dtype).numpy, copy=False))
 

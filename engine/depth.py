@@ -8,7 +8,6 @@ import threading
 from collections.abc import Callable
 
 from engine import modes
-from engine.nodes import state
 
 LEVELS = 60
 
@@ -36,7 +35,7 @@ def run(walk: Callable[[], None]) -> None:
 
 def in_helper_thread(walk: Callable[[], None]) -> None:
     """Run a walk in a thread that is given the modes of this one; what it raises is raised here."""
-    grad_enabled, observers = state.grad_enabled, state.observers
+    grad_enabled, observers = modes.is_grad_enabled(), modes.observers()
     raised: list[BaseException] = []
 
     def go_on() -> None:

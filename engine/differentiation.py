@@ -98,8 +98,7 @@ def backward(
             "parameter and its gradient which can cause a memory leak. We recommend using "
             "autograd.grad when creating the graph to avoid this. If you have to use this "
             "function, make sure to reset the .grad fields of your parameters to None after use "
-            "to break the cycle and avoid the leak.",
-            UserWarning,
+            "to break the cycle and avoid the leak."
         )
     given = grad_tensors if grad_tensors is not None else grad_variables
     outputs, starts = seeds(tensors, given, "backward")

@@ -8,9 +8,9 @@ is lost there too: the count of modes can only be too high, which costs speed an
 import os
 from typing import Any
 
-from engine import builds, differentiation
+from engine import differentiation, modes
 
-LOCKS: tuple[Any, ...] = (builds.module("modes")._lock, differentiation._adding)
+LOCKS: tuple[Any, ...] = (modes._lock, differentiation._adding)
 
 
 def release() -> None:

@@ -129,11 +129,7 @@ class FunctionNode(Node):
 
     def _keep(self, inputs: tuple[Any, ...], outputs: tuple[Any, ...]) -> None:
         """Turn what save_for_backward was given into what backward may read."""
-
-        def saved(x: Any) -> Any:
-            return nodes.Saved(x, nodes.position(x, outputs), nodes.position(x, inputs) is None)
-
-        self._saved = tuple([x if x is None else saved(x) for x in self._to_save or ()])
+        self._saved = tuple([keep(x, inputs, outputs) for x in self._to_save or ()])
         self._to_save = ()
 
     def _release(self) -> None:
@@ -141,6 +137,13 @@ class FunctionNode(Node):
 
     def _argument(self, i: int) -> str:
         return arguments.argument_name(self._function, i)
+
+
+def keep(x: Any, inputs: tuple[Any, ...], outputs: tuple[Any, ...]) -> Any:
+    """What is kept of x, which save_for_backward was given; None of None."""
+    if x is None:
+        return None
+    return nodes.Saved(x, nodes.position(x, outputs), nodes.position(x, inputs) is None)
 
 
 class Function:

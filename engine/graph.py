@@ -212,7 +212,7 @@ def value_contributions(v: Any, g: Any, create_graph: bool) -> list[tuple[Edge, 
 
 def kind_of_walk() -> Any:
     """Walk, or what an observer of this thread (anomaly detection) has in its place."""
-    return next((o.walk for o in modes.of_threads().observers if hasattr(o, "walk")), Walk)
+    return next((o.walk for o in modes.observers() if hasattr(o, "walk")), Walk)
 
 
 def walked(

@@ -13,12 +13,10 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from engine import builds, modes, registry, value
+from engine import fused, modes, registry, value
 from engine.habits import Value
 
-fused = builds.module("fused")
 F = TypeVar("F", bound=Callable[..., Any])
-state = modes.of_threads()
 
 
 def plain_sum(xs: list[Any]) -> Any:
@@ -84,7 +82,7 @@ def largest(xs: list[Any]) -> float:
 
 def run(name: str, *arguments: Any) -> Any:
     """The fused operation, or the plain one where an observer wants to see each step."""
-    observers = state.observers
+    observers = modes.observers()
     if observers and not all(getattr(o, "takes_lists", False) for o in observers):
         return PLAIN[name](*arguments)
     return FUSED[name](*arguments)

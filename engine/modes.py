@@ -21,11 +21,6 @@ class State(threading.local):
 state = State()
 
 
-def of_threads():
-    """The object whose attributes are the modes of the thread that reads them."""
-    return state
-
-
 def count(change):
     """Note that this thread went into a first mode (1) or out of its last (-1)."""
     global watched

@@ -6,7 +6,6 @@ from typing import Any
 from engine import modes, value
 
 Value = value.Value
-state = modes.of_threads()
 
 # What stands further right and is reached from here: constant(x), zeros(shape, dtype).
 links = SimpleNamespace()
@@ -163,7 +162,7 @@ class Saved:
             raise RuntimeError(DETACHED.format(node.name()))
         if self.number is not None:
             return attach(x.detach(), node, self.number)
-        if self.between and is_floating(x) and state.grad_enabled:
+        if self.between and is_floating(x) and modes.is_grad_enabled():
             cut = Error(CUT.format(node.name()), node._edges, [shape_of(x)])
             return attach(x.detach(), cut, 0)
         return x

@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from engine import devices, dtypes, views
+from engine import devices, dtypes, modes, views
 from engine.creation import floating, like_array, made, shape_of, whole, zeros_like
-from engine.nodes import state
 from engine.tensors import Operation, Tensor, make, method
 
 
@@ -317,7 +316,7 @@ class Refill(Operation):
 
 def refill(x: Tensor, name: str, array: Any) -> Tensor:
     """Put the array's numbers into x, unless a change in place is refused there."""
-    views.check(x, name, state.grad_enabled and x.requires_grad)
+    views.check(x, name, modes.is_grad_enabled() and x.requires_grad)
     return Refill.apply(x, array)
 
 

@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from engine import builds
+from engine import tape
+from engine.attention import is_ours
 from engine.nodes import Value
 
-tape = builds.module("tape")
 VALUE, AGAIN, RUN, LIST, DICT, SAME, EQUAL, OBJECT, INDEX, ARRAY = tape.KINDS
 Plan = tuple[Any, ...]
 
@@ -202,12 +202,6 @@ def class_names(kind: type) -> set[str]:
             if isinstance(x, types.FunctionType) or not hasattr(type(x), "__get__"):
                 found.add(name)
     return found
-
-
-def is_ours(namespace: dict[str, Any]) -> bool:
-    """Whether code with these globals belongs to engine."""
-    package = str(namespace.get("__name__", "")).partition(".")[0]
-    return package in ("engine", "engine_fast")
 
 
 Codes = dict[types.CodeType, dict[str, Any]]

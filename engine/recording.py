@@ -3,18 +3,16 @@
 import linecache
 import operator
 import struct
-import sys
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from engine import builds, habits, modes, value
+from engine import habits, modes, tape, value
+from engine.attention import users_frame
 from engine.nodes import Value
-from engine.reaching import Index, Planner, Refused, is_ours
+from engine.reaching import Index, Planner, Refused
 from engine.switch import ARITY, NUMBERS
 
-state = modes.of_threads()
-tape = builds.module("tape")
 RELATIONS = {operator.lt: 0, operator.le: 1, operator.gt: 2, operator.ge: 3, operator.eq: 4}
 SHARE, ADD_PRODUCT = tape.OPERATIONS["softmax"], tape.OPERATIONS["add product"]
 SECOND, THIRD, FOURTH, ARGS, NOWHERE = range(5)  # where an operand is written
@@ -22,9 +20,7 @@ SECOND, THIRD, FOURTH, ARGS, NOWHERE = range(5)  # where an operand is written
 
 def place() -> tuple[str, int]:
     """The line of the program that runs: file and number."""
-    frame: Any = sys._getframe(1)
-    while frame.f_back is not None and is_ours(frame.f_globals):
-        frame = frame.f_back
+    frame, _ = users_frame()
     return frame.f_code.co_filename, frame.f_lineno
 
 
@@ -36,7 +32,7 @@ def shown(at: tuple[str, int]) -> str:
 
 def watch(what: str, v: Any, more: Any) -> None:
     """Told by value.py, while anything watches: pass it on to the recorder of this thread."""
-    for observer in state.observers:
+    for observer in modes.observers():
         if isinstance(observer, Recorder):
             observer.watch(what, v, more)
 

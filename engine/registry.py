@@ -15,9 +15,8 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from engine import builds, elementary, habits, rules, special, value
+from engine import elementary, fused, habits, rules, special, value
 
-fused = builds.module("fused")
 Value = value.Value
 
 RULES: dict[str, "Rule"] = {}

@@ -27,8 +27,7 @@ def warn_of_hooks(t: Any) -> None:
     if t.is_leaf and t._hooks is not None and any(t._hooks.outputs.values()):
         warn(
             "pickling a tensor: its backward hooks will not be serialized; register them again "
-            "on the loaded one",
-            UserWarning,
+            "on the loaded one"
         )
 
 

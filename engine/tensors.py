@@ -372,7 +372,7 @@ class Tensor(nodes.TensorBase):
     @property
     def requires_grad(self) -> bool:
         """Whether backward reaches this tensor."""
-        return self._requires_grad or (self._base is not None and views.joined(self))
+        return nodes.wants_grad(self)
 
     @requires_grad.setter
     def requires_grad(self, x: bool) -> None:
@@ -415,8 +415,7 @@ class Tensor(nodes.TensorBase):
             warn(
                 "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its "
                 ".grad attribute won't be populated during autograd.backward(). If you indeed want "
-                "it, use .retain_grad() on the non-leaf Tensor.",
-                UserWarning,
+                "it, use .retain_grad() on the non-leaf Tensor."
             )
         return self._grad
 
@@ -559,8 +558,9 @@ class Tensor(nodes.TensorBase):
         return t
 
     def _shared_counter(self) -> list[int]:
+        """Changes in place, and how many of them changed the shape alone (see `views`)."""
         if self._counter is None:
-            self._counter = [0]
+            self._counter = [0, 0]
         return self._counter
 
     def numpy(self, *, force: bool = False) -> Any:
@@ -716,8 +716,7 @@ class Tensor(nodes.TensorBase):
         if self.requires_grad:
             warn(
                 "Converting a tensor with requires_grad=True to a scalar may lead to unexpected "
-                "behavior: it leaves the graph. Use engine.exp(t) and the like, or t.detach()",
-                UserWarning,
+                "behavior: it leaves the graph. Use engine.exp(t) and the like, or t.detach()"
             )
         return float(self.item())
 

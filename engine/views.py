@@ -12,8 +12,6 @@ from typing import Any
 from engine import memory, modes, nodes
 from engine.nodes import Node, edge_of
 
-state = nodes.state
-
 # Why a change in place of a view would give wrong gradients.
 MULTI = (
     "This view is the output of a function that returns multiple views. Such functions do not "
@@ -59,21 +57,21 @@ class View:
 
 
 def changes(counter: list[int]) -> int:
-    """How often numbers were changed; the counter's second entry, where it has one, counts the
-    changes of a shape in place, which leave other views where they are in the graph."""
-    return counter[0] - counter[1] if len(counter) > 1 else counter[0]
+    """How often numbers were changed: a change of a shape in place, which counts as a change too,
+    leaves other views where they are in the graph."""
+    return counter[0] - counter[1]
 
 
 def count_turn(counter: list[int]) -> None:
     """Move the counter on for a change of shape in place."""
     counter[0] += 1
-    counter[1:] = [counter[1] + 1 if len(counter) > 1 else 1]
+    counter[1] += 1
 
 
 def link(out: Any, source: Any, step: Callable[[Any], Any], refusal: str = "") -> Any:
     """Make out, which shares source's memory, a view of source's base; step takes it of source."""
     before = source._view
-    refusal = refusal if state.grad_enabled else NO_GRAD
+    refusal = refusal if modes.is_grad_enabled() else NO_GRAD
     if before is not None:
         refusal = refusal or before.refusal
     out._counter = source._shared_counter()
@@ -91,11 +89,6 @@ def returned(out: Any, several: bool) -> None:
 def as_is(x: Any) -> Any:
     """A view of the whole of x, for a custom Function that returned its input x itself."""
     return link(x.detach(), x, lambda t: t)
-
-
-def joined(view: Any) -> bool:
-    """Whether a view requires grad because its base does."""
-    return bool(view._base._requires_grad)
 
 
 def grad_fn(view: Any) -> Any:

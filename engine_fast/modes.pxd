@@ -2,7 +2,6 @@
 
 cdef int watched
 cdef object state
-cpdef of_threads()
 cpdef count(int change)
 cpdef bint set_grad(bint mode) except -1
 cpdef tuple set_observers(tuple observers)

@@ -7,20 +7,18 @@ each backward inside looks at what every node returns. Outside of it nothing is 
 import linecache
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 from engine import modes
-from engine.attention import warn
+from engine.attention import is_ours, warn
 from engine.graph import Edge, Walk
 from engine.habits import Value
 from engine.hooks import RemovableHandle, of
-from engine.nodes import DIFFERENTIABLE, Node, state
+from engine.nodes import DIFFERENTIABLE, Node
 from engine.tensors import Tensor
 
 Place = tuple[str, int, str]
 
-OURS = str(Path(__file__).parent.parent) + "/"
 DEPTH = 20
 ENABLED = (
     "Anomaly Detection has been enabled. This mode will increase the runtime and should only be "
@@ -38,7 +36,7 @@ def places() -> tuple[Place, ...]:
     frame = sys._getframe(1)
     while frame is not None and len(found) < DEPTH:
         code = frame.f_code
-        if not code.co_filename.startswith(OURS):
+        if not is_ours(frame.f_globals):
             found.append((code.co_filename, frame.f_lineno, code.co_name))
         frame = frame.f_back  # type: ignore[assignment]
     return tuple(reversed(found))
@@ -201,14 +199,14 @@ def say(node: Any, with_place: str, without: str) -> None:
     found = noted(node, "traceback_")
     text = with_place + written(found) if found else without
     try:
-        warn(text, UserWarning)
+        warn(text)
     except UserWarning:
         print(text, file=sys.stderr)
 
 
 def anomaly_of_thread() -> Anomaly | None:
     """What watches this thread, if anything does."""
-    return next((o for o in state.observers if isinstance(o, Anomaly)), None)
+    return next((o for o in modes.observers() if isinstance(o, Anomaly)), None)
 
 
 def is_anomaly_enabled() -> bool:
@@ -229,7 +227,7 @@ class set_detect_anomaly:
     """
 
     def __init__(self, mode: bool, check_nan: bool = True, check_forward: bool = False):
-        self.before = state.observers
+        self.before = modes.observers()
         others = tuple(o for o in self.before if not isinstance(o, Anomaly))
         modes.set_observers((*others, Anomaly(check_nan, check_forward)) if mode else others)
 
@@ -248,7 +246,7 @@ class detect_anomaly(set_detect_anomaly):
     """
 
     def __init__(self, check_nan: bool = True, check_forward: bool = False):
-        warn(ENABLED, UserWarning)
+        warn(ENABLED)
         self.check_nan, self.check_forward = check_nan, check_forward
 
     def __enter__(self) -> None:

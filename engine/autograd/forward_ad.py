@@ -22,10 +22,10 @@ from engine.habits import Value
 from engine.nodes import (
     DIFFERENTIABLE,
     Saved,
+    any_needs_grad,
     is_floating,
     needs_grad,
     position,
-    state,
 )
 from engine.registry import RULES
 from engine.tensors import Operation, Tensor, ViewOperation, copy_of, times
@@ -100,7 +100,7 @@ class Level:
     @contextmanager
     def outside(self) -> Iterator[None]:
         """Computing that the levels outside of this one see, and this one does not."""
-        before = state.observers
+        before = modes.observers()
         modes.set_observers(before[: before.index(self)])
         try:
             yield
@@ -177,7 +177,7 @@ def of_rule(name: str, out: Any, operands: Sequence[Any], tangents: list[Any]) -
     """The sum of slopes times tangents."""
     if name in RULES:
         rule = RULES[name]
-        recorded = state.grad_enabled and any(map(needs_grad, (*operands, *tangents)))
+        recorded = modes.is_grad_enabled() and any_needs_grad((*operands, *tangents))
         keep = kept if recorded else (lambda x: x)
         exact = [keep(x) if isinstance(x, DIFFERENTIABLE) else float(x) for x in operands]
         slopes = rule.slopes(*exact, out)
@@ -240,7 +240,7 @@ class Linear:
     ):
         self.level, self.function = level, function
         self.results, self.operands, self.given = results, operands, tangents
-        self.recorded = any(map(needs_grad, (*operands, *tangents)))
+        self.recorded = any_needs_grad((*operands, *tangents))
 
     def tangents(self) -> list[Any]:
         """One tangent per result, None for what has no derivative."""
@@ -422,13 +422,13 @@ class _set_fwd_grad_enabled:
 
 def levels() -> list[Level]:
     """The levels of this thread, the outermost first."""
-    return [o for o in state.observers if isinstance(o, Level)]
+    return [o for o in modes.observers() if isinstance(o, Level)]
 
 
 @contextmanager
 def nested_level() -> Iterator[Level]:
     """A level inside of those that there are."""
-    level, before = Level(), state.observers
+    level, before = Level(), modes.observers()
     modes.set_observers((*before, level))
     try:
         yield level
@@ -442,7 +442,7 @@ def enter_dual_level() -> int:
         raise RuntimeError(
             "Nested forward mode AD is not supported at the moment; engine.func.jacfwd nests"
         )
-    modes.set_observers((*state.observers, Level()))
+    modes.set_observers((*modes.observers(), Level()))
     return 0
 
 
@@ -450,7 +450,7 @@ def exit_dual_level(*, level: int | None = None) -> None:
     """End the level; all tangents are gone."""
     if not levels():
         raise RuntimeError("exit_dual_level: there is no level to exit; enter_dual_level() first")
-    modes.set_observers(tuple(o for o in state.observers if not isinstance(o, Level)))
+    modes.set_observers(tuple(o for o in modes.observers() if not isinstance(o, Level)))
 
 
 class dual_level:

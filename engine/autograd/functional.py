@@ -9,12 +9,13 @@ on an input, which otherwise has derivatives of 0, a RuntimeError.
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from engine import modes
 from engine.autograd.columns import jacobians_by
 from engine.creation import eye, ones_like, zeros_like
 from engine.differentiation import grad
 from engine.grad_mode import enable_grad, set_grad_enabled
 from engine.habits import Value
-from engine.nodes import DIFFERENTIABLE, needs_grad, state
+from engine.nodes import DIFFERENTIABLE, needs_grad
 from engine.ops.join import stack
 from engine.tensors import Tensor
 
@@ -189,7 +190,7 @@ def vjp(
     with enable_grad():
         p = Problem(func, inputs, "vjp", create_graph, strict)
         v = p.vector(v, p.outputs, ONE_OUTPUT)
-    with set_grad_enabled(create_graph or state.grad_enabled):
+    with set_grad_enabled(create_graph or modes.is_grad_enabled()):
         found = p.complete(derivatives(p.outputs, p.inputs, v, create_graph), p.inputs)
     return result(p.outputs, p.returned, create_graph), result(found, inputs, create_graph)
 
@@ -212,7 +213,7 @@ def jvp(
         weights = tuple(filled(o, 0.0, True) for o in p.outputs)
         grads = derivatives(p.outputs, p.inputs, weights, True)
         p.check_found(grads, "The gradient by input {0} is a constant. " + IN_STRICT)
-    with set_grad_enabled(create_graph or state.grad_enabled):
+    with set_grad_enabled(create_graph or modes.is_grad_enabled()):
         found = p.complete(derivatives(grads, weights, v, create_graph), p.outputs)
     return result(p.outputs, p.returned, create_graph), result(found, p.returned, create_graph)
 
@@ -335,7 +336,7 @@ def vhp(
         p.scalar()
         first = derivatives(p.outputs, p.inputs, None, True)
         p.check_found(first, LINEAR)
-    with set_grad_enabled(create_graph or state.grad_enabled):
+    with set_grad_enabled(create_graph or modes.is_grad_enabled()):
         found = p.complete(derivatives(first, p.inputs, v, create_graph), p.inputs, True)
     return result(p.outputs, p.returned, create_graph), result(found, inputs, create_graph)
 
@@ -359,7 +360,7 @@ def hvp(
         p.check_found(first, LINEAR)
         weights = tuple(filled(x, 0.0, True) for x in p.inputs)
         second = derivatives(first, p.inputs, weights, True)
-    with set_grad_enabled(create_graph or state.grad_enabled):
+    with set_grad_enabled(create_graph or modes.is_grad_enabled()):
         found = p.complete(derivatives(second, weights, v, create_graph), p.inputs, True)
     return result(p.outputs, p.returned, create_graph), result(found, inputs, create_graph)
 

@@ -237,8 +237,7 @@ def check_precision(j: int, x: Any) -> None:
         warn(
             f"Input #{j} requires gradient and is not a double precision floating point; it is "
             f"{x.dtype}, and this check will likely fail: make it double precision, "
-            "x.detach().double().requires_grad_()",
-            UserWarning,
+            "x.detach().double().requires_grad_()"
         )
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from engine import modes
-from engine.nodes import CUT, Error, Node, Saved, attach, edge_of, shape_of, state
+from engine.nodes import CUT, Error, Node, Saved, attach, edge_of, shape_of
 from engine.tensors import RuleNode, Tensor
 
 Hook = Callable[[Any], Any]
@@ -54,7 +54,7 @@ class Packed(Saved):
             raise TypeError(NOT_A_TENSOR.format(type(x).__name__))
         if self.number is not None:
             return attach(x.detach(), node, self.number)
-        if self.between and state.grad_enabled:
+        if self.between and modes.is_grad_enabled():
             return attach(x.detach(), Error(CUT.format(node.name()), node._edges, [shape_of(x)]), 0)
         return self.linked(x)
 
@@ -102,7 +102,7 @@ class Packer:
 
 def packers() -> list[Packer]:
     """The packers of this thread, the innermost last."""
-    return [o for o in state.observers if isinstance(o, Packer)]
+    return [o for o in modes.observers() if isinstance(o, Packer)]
 
 
 class Observed:
@@ -111,10 +111,10 @@ class Observed:
     observer: Any
 
     def __enter__(self) -> None:
-        modes.set_observers((*state.observers, self.observer))
+        modes.set_observers((*modes.observers(), self.observer))
 
     def __exit__(self, *error: object) -> None:
-        modes.set_observers(tuple(o for o in state.observers if o is not self.observer))
+        modes.set_observers(tuple(o for o in modes.observers() if o is not self.observer))
 
 
 class saved_tensors_hooks(Observed):
@@ -129,7 +129,7 @@ class saved_tensors_hooks(Observed):
         self.observer = Packer(pack_hook, unpack_hook)
 
     def __enter__(self) -> None:
-        refusals = [o for o in state.observers if isinstance(o, Refusal)]
+        refusals = [o for o in modes.observers() if isinstance(o, Refusal)]
         if refusals:
             raise RuntimeError(refusals[-1].message)
         super().__enter__()

@@ -48,13 +48,13 @@ VOLATILE = (
 
 def volatile(t: Tensor) -> bool:
     """False: an old flag, replaced by no_grad."""
-    warn(VOLATILE, UserWarning)
+    warn(VOLATILE)
     return False
 
 
 def set_volatile(t: Tensor, x: Any) -> None:
     """Nothing but the warning."""
-    warn(VOLATILE, UserWarning)
+    warn(VOLATILE)
 
 
 Tensor.volatile = property(volatile, set_volatile)  # type: ignore[attr-defined]

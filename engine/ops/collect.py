@@ -4,7 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from engine.nodes import Error, attach, shape_of, state
+from engine import modes
+from engine.nodes import Error, attach, shape_of
 from engine.ops.dims import axis
 from engine.ops.index import (
     Index,
@@ -101,7 +102,7 @@ def of_product(ctx: Any, places: Any, g: Tensor, x: Tensor, src: Tensor, out: Te
     only = make(count[places] == 1).where_else(Index.apply(without, places), 0.0)
     others = zeros.where_else(only, Index.apply(out, places) / zeros.where_else(1.0, src))
     of_src = Index.apply(g, places) * others
-    if state.grad_enabled and (count > 1).any():
+    if modes.is_grad_enabled() and (count > 1).any():
         cut = Error(TWO_ZEROS.format(ctx.name()), ctx._edges, [shape_of(of_src)])
         of_src = attach(of_src.detach(), cut, 0)
     return g * rest, of_src

@@ -11,9 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from engine import dtypes
+from engine import dtypes, modes
 from engine.attention import warn
-from engine.nodes import state
 from engine.ops.dims import axis, broadcast
 from engine.ops.shape import (
     Alias,
@@ -78,8 +77,7 @@ def as_tuple(index: Any) -> tuple[Any, ...]:
         if all(isinstance(x, (list, tuple)) for x in index):
             warn(
                 "an index that is a list of lists is read as a tuple of lists; write "
-                "x[tuple(index)], or x[engine.tensor(index)] for one index of several dimensions",
-                UserWarning,
+                "x[tuple(index)], or x[engine.tensor(index)] for one index of several dimensions"
             )
         return tuple(index)
     return index if isinstance(index, tuple) else (index,)
@@ -169,7 +167,7 @@ def trivial(basic: tuple[Any, ...]) -> bool:
 def save_index(ctx: Any, index: tuple[Any, ...], *others: Tensor) -> None:
     """Keep an index for backward, and other tensors. Its arrays are copied: changing the tensor
     that they came from must not change a gradient."""
-    if state.grad_enabled and True in ctx.needs_input_grad:
+    if modes.is_grad_enabled() and True in ctx.needs_input_grad:
         ctx.index = tuple(None if isinstance(x, np.ndarray) else x for x in index)
         arrays = [make(x.copy()) for x in index if isinstance(x, np.ndarray)]
         ctx.save_for_backward(*others, *arrays)

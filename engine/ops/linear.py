@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from engine import builds
+from engine import builds, modes
 from engine.checks import sums_to
 from engine.lists import dot_lists, or_list
-from engine.nodes import state
 from engine.ops.dims import clash
 from engine.quiet import quiet
 from engine.tensors import Operation, Tensor, make, method, operand
@@ -55,7 +54,7 @@ class Mm(Operation):
     @staticmethod
     def backward(ctx: Any, g: Tensor) -> Any:
         a, b = ctx.saved_tensors
-        if not state.grad_enabled:
+        if not modes.is_grad_enabled():
             arrays = kernels.matmul_backward(g._array, array_of(a), array_of(b))
             return tuple(x if x is None else make(x) for x in arrays)
         return (

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from engine.nodes import state
+from engine import modes
 from engine.ops.order import Put
 from engine.quiet import quiet
 from engine.tensors import Operation, Tensor, make
@@ -43,7 +43,7 @@ class CrossEntropy(Operation):
     def backward(ctx: Any, g: Tensor) -> Any:
         scores, y, classes = ctx.saved_tensors
         places, out = chosen(classes, ctx.ignored, ctx.dim)
-        if state.grad_enabled:
+        if modes.is_grad_enabled():
             y = scores.softmax(ctx.dim)
         right = np.zeros(scores._array.shape, scores._array.dtype)
         np.put_along_axis(right, places, 1.0, ctx.dim)

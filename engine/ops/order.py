@@ -229,20 +229,22 @@ def argmin(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tens
     return position("argmin", np.argmin, input, dim, keepdim)
 
 
-class Median(Extreme):
-    """The median of all elements."""
-
-    @staticmethod
-    def forward(ctx: Any, x: Tensor) -> Tensor:
-        flat = x._array.reshape(x._array.size)
-        y = flat[middle(flat, 0)[0]] if flat.size else np.nan
-        return found(ctx, x, y, tuple(range(x.ndim)), True)
-
-
 def middle(x: Any, dim: int, keepdims: bool = True) -> Any:
     """Where the lower median along dim stands, or the first nan; dim is kept with size 1."""
     n, nans = x.shape[dim], (x != x).sum(dim, keepdims=True)
     return np.take_along_axis(sorting(x, dim), np.where(nans, n - nans, (n - 1) // 2), dim)
+
+
+class Median(Extreme):
+    """The median of all elements."""
+
+    middle = staticmethod(middle)
+
+    @classmethod
+    def forward(cls, ctx: Any, x: Tensor) -> Tensor:
+        flat = x._array.reshape(x._array.size)
+        y = flat[cls.middle(flat, 0)[0]] if flat.size else np.nan
+        return found(ctx, x, y, tuple(range(x.ndim)), True)
 
 
 @method
@@ -259,20 +261,16 @@ def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
     return along("median", MedianAlong, middle, input, dim, keepdim)
 
 
-class Nanmedian(Extreme):
-    """The median of all elements that are not nan."""
-
-    @staticmethod
-    def forward(ctx: Any, x: Tensor) -> Tensor:
-        flat = x._array.reshape(x._array.size)
-        y = flat[middle_number(flat, 0)[0]] if flat.size else np.nan
-        return found(ctx, x, y, tuple(range(x.ndim)), True)
-
-
 def middle_number(x: Any, dim: int, keepdims: bool = True) -> Any:
     """Where the lower median of what is not nan stands along dim; a nan where there is nothing."""
     n = x.shape[dim] - (x != x).sum(dim, keepdims=True)
     return np.take_along_axis(sorting(x, dim), np.maximum(n - 1, 0) // 2, dim)
+
+
+class Nanmedian(Median):
+    """The median of all elements that are not nan."""
+
+    middle = staticmethod(middle_number)
 
 
 @method

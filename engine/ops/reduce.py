@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from engine import modes
 from engine.attention import warn
 from engine.checks import sums_to
 from engine.lists import or_list, sum_list
-from engine.nodes import state
 from engine.ops.dims import Sizes, each_axis, sizes
 from engine.ops.join import cat
 from engine.quiet import quiet
@@ -51,7 +51,7 @@ def count(x: Tensor, dims: tuple[int, ...]) -> int:
 
 def spread(g: Tensor, shape: tuple[int, ...], dims: tuple[int, ...]) -> Tensor:
     """The result of a reduction of `shape` over dims, at each element that went into it."""
-    if not state.grad_enabled:
+    if not modes.is_grad_enabled():
         return make(np.broadcast_to(g._array.reshape(kept(shape, dims)), shape))
     if g.ndim not in (0, len(shape)):
         g = g.reshape(kept(shape, dims))
@@ -183,8 +183,7 @@ def freedom(
     if n <= 0:
         warn(
             f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the "
-            "reduction factor (input numel divided by output numel).",
-            UserWarning,
+            "reduction factor (input numel divided by output numel)."
         )
     return dims, float(n) if n > 0 else 0.0
 

@@ -4,8 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from engine import habits, value
-from engine.nodes import state
+from engine import habits, modes, value
 from engine.tensors import Operation, Tensor, make, method
 
 Value = habits.Value
@@ -20,7 +19,7 @@ class StackValues(Operation):
 
     @staticmethod
     def backward(ctx: Any, g: Tensor) -> Any:
-        row = unstack(g) if state.grad_enabled else g._array.tolist()
+        row = unstack(g) if modes.is_grad_enabled() else g._array.tolist()
         return tuple(h if n else None for h, n in zip(row, ctx.needs_input_grad, strict=True))
 
 

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from engine import views
+from engine import modes, views
 from engine.devices import contiguous_format, preserve_format
-from engine.nodes import Value, needs_grad, state
+from engine.nodes import Value, any_needs_grad
 from engine.ops.dims import Sizes, axis, broadcast, complete, each_axis, sizes
 from engine.quiet import quiet
 from engine.tensors import (
@@ -132,9 +132,9 @@ class InPlace(Operation):
 
     @classmethod
     def apply(cls, *args: Any) -> Any:
-        recorded = state.grad_enabled and any(map(needs_grad, args))
+        recorded = modes.is_grad_enabled() and any_needs_grad(args)
         views.check(args[0], in_place_name(cls.__name__), recorded)
-        if recorded or state.observers:
+        if recorded or modes.observers():
             return super().apply(*args)
         out = cls.forward(cls.node(), *args)
         out._shared_counter()[0] += 1
@@ -304,7 +304,7 @@ def detach_(input: Any) -> Any:
     if input._base is not None:
         raise RuntimeError("Can't detach views in-place. Use detach() instead.")
     input._node, input._output_nr, input._requires_grad = None, 0, False
-    for observer in state.observers:
+    for observer in modes.observers():
         observer(input, "detach_", ())
     return input
 
@@ -313,7 +313,7 @@ def detach_(input: Any) -> Any:
 def set_(input: Tensor, source: Tensor) -> Tensor:
     """Let this tensor have the memory, shape and dtype of source from now on; no gradient flows to
     source. RuntimeError on a leaf that requires grad: do it under no_grad."""
-    views.check(input, "set_", state.grad_enabled and input.requires_grad)
+    views.check(input, "set_", modes.is_grad_enabled() and input.requires_grad)
     input._array = source._array
     input._shared_counter()[0] += 1
     return input

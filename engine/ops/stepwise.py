@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from engine import dtypes, elementary, views
+from engine import dtypes, elementary, modes, views
 from engine.convert import cast
 from engine.creation import zeros_like
-from engine.nodes import needs_grad, state
+from engine.nodes import any_needs_grad
 from engine.ops.dims import broadcast
 from engine.quiet import quiet
 from engine.tensors import (
@@ -31,7 +31,7 @@ def in_place(f: Callable[..., Tensor]) -> Callable[..., Tensor]:
 
     def changed(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         operands = (self, *args)
-        views.check(self, name, state.grad_enabled and any(map(needs_grad, operands)))
+        views.check(self, name, modes.is_grad_enabled() and any_needs_grad(operands))
         return self.copy_(f(self, *args, **kwargs))
 
     changed.__name__, changed.__doc__ = name, f"{f.__name__}, in place."

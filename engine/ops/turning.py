@@ -7,14 +7,14 @@ from collections.abc import Callable
 from typing import Any
 
 from engine import modes, views
-from engine.nodes import needs_grad, state
+from engine.nodes import needs_grad
 from engine.ops.shape import as_strided, squeeze, swapaxes, swapdims, t, transpose, unsqueeze
 from engine.tensors import Tensor, make
 
 
 def turned(input: Tensor, name: str, take: Callable[[Tensor], Tensor]) -> Tensor:
     """Make the tensor the view of itself that `take` takes."""
-    if state.grad_enabled and needs_grad(input):
+    if modes.is_grad_enabled() and needs_grad(input):
         views.check_recorded(input, name)
     out = of_what_it_was(input, take)
     if input._base is None:

@@ -7,11 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from engine import builds
+from engine import fused, value
 from engine.quiet import quiet
 
-fused = builds.module("fused")
-value = builds.module("value")
 Array = Any  # float64, shape (n,)
 State = dict[str, Any]
 
@@ -70,6 +68,6 @@ class Column:
 
     def load(self, kept: Mapping[Any, State]) -> None:
         """Takes on the rows of those Values that `kept` has one for."""
-        for i, value in enumerate(self.values):
-            if value in kept:
-                self._keep(i, kept[value])
+        for i, v in enumerate(self.values):
+            if v in kept:
+                self._keep(i, kept[v])

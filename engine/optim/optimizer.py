@@ -15,13 +15,12 @@ from typing import Any
 import numpy as np
 
 import engine
-from engine import builds
+from engine import fused
 from engine.attention import warn
 from engine.habits import Value
 from engine.optim.column import Column, State
 from engine.tensors import Tensor
 
-fused = builds.module("fused")
 Param = Any  # a Tensor or a Value: Value is compiled, and untyped for mypy
 Group = dict[str, Any]
 

@@ -17,6 +17,7 @@ from engine.testing.jacobian import Jacobian, jacobian
 from engine.testing.trial import Subject, run
 
 Answer = tuple[str, str] | None
+Change = Callable[[Array], Array | None]
 
 CONSTANTS = {
     2.0: "2",
@@ -292,38 +293,42 @@ def _axis_pairs(count: int) -> Iterator[tuple[int, int]]:
     return ((a, b) for a in range(count) for b in range(a + 1, count))
 
 
-def at_transposed(e: Evidence) -> Answer:
-    """Right for another argument's transpose: a factor of a product is not transposed."""
+def right_for_another(e: Evidence, change: Change) -> str:
+    """The name of another argument for which, changed so, the gradient would be right; or ""."""
     for i in e.subject.pattern.floating:
-        array = np.asarray(e.jac.arrays[i])
-        if i != e.jac.argument and array.ndim > 1 and array.shape[-1] == array.shape[-2]:
-            arrays = list(e.jac.arrays)
-            arrays[i] = array.swapaxes(-1, -2)
+        arrays = list(e.jac.arrays)
+        arrays[i] = change(np.asarray(arrays[i])) if i != e.jac.argument else None
+        if arrays[i] is not None:
             other = jacobian(e.subject, e.jac.case, e.jac.argument, False, arrays)
             if other is not None and e.same(e.given, other.expected):
-                name = e.subject.pattern.slots[i].name
-                return "transposed", (
-                    f"`{name}` enters this gradient transposed: it is right for `{name}.t()`; "
-                    f"{first_wrong(e.jac)}. For y = a @ b the gradients are g @ b.t(), a.t() @ g."
-                )
-    return None
+                return str(e.subject.pattern.slots[i].name)
+    return ""
+
+
+def transpose(array: Array) -> Array | None:
+    """The transpose of square matrices; None for other shapes."""
+    square = array.ndim > 1 and array.shape[-1] == array.shape[-2]
+    return array.swapaxes(-1, -2) if square else None
+
+
+def at_transposed(e: Evidence) -> Answer:
+    """Right for another argument's transpose: a factor of a product is not transposed."""
+    name = right_for_another(e, transpose)
+    return (name and (
+        "transposed",
+        f"`{name}` enters this gradient transposed: it is right for `{name}.t()`; "
+        f"{first_wrong(e.jac)}. For y = a @ b the gradients are g @ b.t(), a.t() @ g.",
+    )) or None
 
 
 def at_flipped(e: Evidence) -> Answer:
     """Right for another argument in reverse order: a kernel that is not flipped."""
-    for i in e.subject.pattern.floating:
-        if i != e.jac.argument and np.ndim(e.jac.arrays[i]):
-            arrays = list(e.jac.arrays)
-            arrays[i] = np.flip(arrays[i])
-            other = jacobian(e.subject, e.jac.case, e.jac.argument, False, arrays)
-            if other is not None and e.same(e.given, other.expected):
-                name = e.subject.pattern.slots[i].name
-                return "flipped", (
-                    f"`{name}` enters this gradient in the wrong order: it is right for `{name}` "
-                    f"reversed; {first_wrong(e.jac)}. Going back through a convolution, the kernel "
-                    "is flipped."
-                )
-    return None
+    name = right_for_another(e, lambda array: np.flip(array) if array.ndim else None)
+    return (name and (
+        "flipped",
+        f"`{name}` enters this gradient in the wrong order: it is right for `{name}` reversed; "
+        f"{first_wrong(e.jac)}. Going back through a convolution, the kernel is flipped.",
+    )) or None
 
 
 def adjoint(e: Evidence) -> Answer:

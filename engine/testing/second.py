@@ -209,8 +209,8 @@ def _judged(
 def undecorated(function: Any, library: Library) -> Any:
     """The backward inside once_differentiable; None where a Function is not marked so."""
     backward = getattr(function, backward_name(function, library))
-    module = str(getattr(backward, "__globals__", {}).get("__name__", ""))
-    own = is_ours(module) or module.split(".")[0] == "torch"
+    names = getattr(backward, "__globals__", {})
+    own = is_ours(names) or str(names.get("__name__", "")).split(".")[0] == "torch"
     return getattr(backward, "__wrapped__", None) if own else None
 
 

@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from engine import modes, nn, scalar, value
+from engine.attention import is_ours
 from engine.graph import Edge, Walk, current_walk
-from engine.nodes import DIFFERENTIABLE, Node, TensorBase, Value, edge_of, needs_grad, state
+from engine.nodes import DIFFERENTIABLE, Node, TensorBase, Value, edge_of, needs_grad
 from engine.tensors import make
 from engine.visualize.boxes import Constant, notes_of
 from engine.visualize.kept import kept_by
 
-OURS = tuple(str(Path(__file__).parents[2] / name) for name in ("engine/", "engine_fast/"))
 # Here the program ends and engine, which ran it, begins.
 ENDS = (str(Path(__file__).with_name("exploring.py")), str(Path(__file__).parents[1] / "run.py"))
 # Of an array that is larger, only least, mean and greatest are kept.
@@ -146,7 +146,7 @@ class Recorder:
 
     def __enter__(self) -> "Recorder":
         self.locked = value._free.acquire(False)
-        self.before = modes.set_observers((*state.observers, self))
+        self.before = modes.set_observers((*modes.observers(), self))
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -166,7 +166,7 @@ class Recorder:
 
     def __call__(self, out: Any, op: Any, operands: Any) -> None:
         stack, called = place()
-        if stack and not state.grad_enabled and current_walk() is None:
+        if stack and not modes.is_grad_enabled() and current_walk() is None:
             self.ungraded[stack[0][:2]] = None
         made = Made(stack, self.layers_of(called), self.count, None, constants(operands))
         for x in out if isinstance(out, tuple) else (out,):
@@ -229,7 +229,7 @@ def place() -> tuple[tuple[Call, ...], list[Any]]:
         code = frame.f_code
         if code.co_filename in ENDS:
             break
-        ours = code.co_filename.startswith(OURS)
+        ours = is_ours(frame.f_globals)
         if code.co_name in LAYER and code.co_varnames[:1] == ("self",):
             layer = frame.f_locals["self"]
             installed = ours or code.co_filename.startswith(INSTALLED)

@@ -7,9 +7,8 @@ import warnings
 import pytest
 
 import engine
-from engine import Function, Value, first_nan
+from engine import Function, Value, first_nan, modes
 from engine.autograd import anomaly_mode, detect_anomaly, grad, set_detect_anomaly
-from engine.nodes import state
 
 ENABLED = "Anomaly Detection has been enabled"
 
@@ -17,7 +16,7 @@ ENABLED = "Anomaly Detection has been enabled"
 @pytest.fixture(autouse=True)
 def nothing_is_left():
     yield
-    assert state.observers == ()
+    assert modes.observers() == ()
 
 
 def root_of(x):

@@ -8,14 +8,13 @@ import weakref
 import pytest
 
 import engine
-from engine import Function, Value
+from engine import Function, Value, modes
 from engine.autograd import grad
 from engine.autograd.graph import (
     disable_saved_tensors_hooks,
     save_on_cpu,
     saved_tensors_hooks,
 )
-from engine.nodes import state
 from engine.utils.checkpoint import (
     CheckpointError,
     checkpoint,
@@ -27,7 +26,7 @@ from engine.utils.checkpoint import (
 @pytest.fixture(autouse=True)
 def nothing_is_left():
     yield
-    assert state.observers == ()
+    assert modes.observers() == ()
 
 
 class Count:
@@ -127,7 +126,7 @@ def test_the_innermost_hooks_pack():
 def test_an_exception_in_the_block_takes_the_hooks_off():
     with contextlib.suppress(ZeroDivisionError), Count().hooks():
         raise ZeroDivisionError
-    assert state.observers == ()
+    assert modes.observers() == ()
 
 
 def test_pack_sees_the_input_itself_and_no_graph_is_made_in_it():

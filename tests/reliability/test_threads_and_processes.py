@@ -3,37 +3,16 @@
 import math
 import multiprocessing
 import os
-import sys
 import threading
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from reliability.work import value_and_gradient
+from together import THREADS, in_threads, switching_often  # noqa: F401  a fixture
 
 import engine
 from engine import Function, Value
 
-THREADS = 8
-
-
-@pytest.fixture(autouse=True)
-def _switch_often():
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(1e-5)
-    yield
-    sys.setswitchinterval(before)
-
-
-def in_threads(work):
-    """The results of work(i) in as many threads, begun together."""
-    barrier = threading.Barrier(THREADS)
-
-    def begin(i):
-        barrier.wait(timeout=60)
-        return work(i)
-
-    with ThreadPoolExecutor(THREADS) as pool:
-        return list(pool.map(begin, range(THREADS)))
+pytestmark = pytest.mark.usefixtures("switching_often")
 
 
 class Double(Function):

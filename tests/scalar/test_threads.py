@@ -1,36 +1,18 @@
 """Values in several threads: graphs of their own, shared leaves, modes of their own."""
 
-import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from together import THREADS, in_threads, switching_often  # noqa: F401  a fixture
 
 import engine
 from engine import Value
 from engine.autograd import grad
 
-THREADS, ROUNDS = 8, 200
+ROUNDS = 200
 
-
-@pytest.fixture(autouse=True)
-def _switch_often():
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(1e-5)
-    yield
-    sys.setswitchinterval(before)
-
-
-def in_threads(work):
-    """The results of work(i) in as many threads, begun together."""
-    barrier = threading.Barrier(THREADS)
-
-    def begin(i):
-        barrier.wait(timeout=20)
-        return work(i)
-
-    with ThreadPoolExecutor(THREADS) as pool:
-        return list(pool.map(begin, range(THREADS)))
+pytestmark = pytest.mark.usefixtures("switching_often")
 
 
 def test_graphs_of_their_own_do_not_disturb_each_other():
