@@ -1,22 +1,27 @@
 """Random graphs, nan and inf included: the same bits from both builds, and torch's numbers."""
 
+import json
 import math
 
 import pytest
 from fresh import printed
-from reliability.graphs import bits, numbers_of, random_graph
+from reliability import many_graphs
+from reliability.graphs import bits, floats, random_graph
 
 from engine import Value, builds
 
 DIGESTS = """
 import sys
-from reliability.graphs import digest
+from reliability.graphs import digest, floats
 for start in range(0, int(sys.argv[1]), 100):
-    print(digest(range(start, start + 100)))
+    print(digest([floats(seed) for seed in range(start, start + 100)]))
 """
 
 
-@pytest.mark.skipif(bool(builds.problem()), reason="the compiled build is not there")
+BOTH = pytest.mark.skipif(bool(builds.problem()), reason="the compiled build is not there")
+
+
+@BOTH
 def test_random_graphs_give_the_same_bits_in_both_builds(long, figure):
     count = long(500, 20_000)
     python, cython = (printed(DIGESTS, count, backend=b).split() for b in ("python", "cython"))
@@ -26,7 +31,7 @@ def test_random_graphs_give_the_same_bits_in_both_builds(long, figure):
 
 
 def test_the_graphs_hold_what_is_hard():
-    seen = [numbers_of(seed) for seed in range(300)]
+    seen = [floats(seed) for seed in range(300)]
     flat = [x for numbers in seen for x in numbers if x is not None]
     assert sum(math.isnan(x) for x in flat) > 20
     assert sum(math.isinf(x) for x in flat) > 5
@@ -38,3 +43,39 @@ def test_a_graph_follows_from_its_seed_alone():
     for seed in range(50):
         (a, y), (b, z) = random_graph(Value, seed), random_graph(Value, seed)
         assert [bits(v.data) for v in [*a, y]] == [bits(v.data) for v in [*b, z]]
+
+
+MANY = """
+import sys
+from reliability import many_graphs
+many_graphs.BLOCK = 50
+many_graphs.main(*sys.argv[1:])
+"""
+
+
+@BOTH
+def test_the_comparison_of_many_graphs_goes_on_where_it_was_stopped(tmp_path):
+    file = tmp_path / "graphs.jsonl"
+    printed(MANY, 100, file, backend="cython")
+    first = file.read_text()
+    out = printed(MANY, 200, file, backend="cython")
+    assert file.read_text().startswith(first)
+    assert [json.loads(line)["start"] for line in file.read_text().splitlines()] == [
+        0,
+        50,
+        100,
+        150,
+    ]
+    assert "200 graphs in both builds; blocks with another bit: []" in out
+    assert "unknown: []" in out
+
+
+def test_numbers_that_are_not_torchs_are_told_from_rounding():
+    python = many_graphs.PythonBuild()
+    ours = floats(37)
+    assert many_graphs.reasons(37, ours, ours, python) == set()
+    wrong = [x if x is None else x * 1.1 for x in ours]
+    assert many_graphs.reasons(37, ours, wrong, python) == {many_graphs.UNKNOWN}
+    last_bits = [ours[0], ours[1] * (1.0 + 1e-4), *ours[2:]]  # 1 - y * y where y is nearly 1
+    assert many_graphs.reasons(37, ours, last_bits, python) == {many_graphs.ROUNDING}
+    python.close()
