@@ -5,7 +5,7 @@ results are PyTorch's wherever it has them: `import engine as torch`.
 """
 
 from importlib import import_module
-from types import ModuleType
+from typing import Any
 
 from engine import builds as builds
 
@@ -370,7 +370,7 @@ refusals.complete()
 globals().update({name: rule for name, rule in registry.RULES.items() if name not in globals()})
 
 
-def __getattr__(name: str) -> ModuleType:
+def __getattr__(name: str) -> Any:
     """The parts that are imported when they are first used."""
     if name in ("_C", "data", "scalar", "testing", "visualize"):
         return import_module(f"engine.{name}")

@@ -240,7 +240,7 @@ def operand(x: Any) -> Any:
     return constant(x) if isinstance(x, np.ndarray) else NotImplemented
 
 
-def operator(name: str, reflected: bool = False) -> Callable[[Any, Any], Any]:
+def operator(name: str, reflected: bool = False) -> Callable[[Any, Any], "Tensor"]:
     """The method of an operator: the rule `name` on self and another operand."""
     rule = RULES[name]
 
@@ -598,7 +598,7 @@ class Tensor(nodes.TensorBase):
     __truediv__, __rtruediv__ = operator("div"), operator("div", True)
     __rpow__ = operator("pow", True)
 
-    def __pow__(self, other: Any) -> Any:
+    def __pow__(self, other: Any) -> "Tensor":
         rule = RULES["pow_number" if value.is_number(other) else "pow"]
         return apply_rule(rule, (self, checked_operand(other)))
 
