@@ -9,11 +9,11 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 
-from benchmarks import costs, growth, report, scalar, tensor  # noqa: F401  they fill ROWS
+from benchmarks import costs, growth, kernels, report, scalar, tensor  # noqa: F401  they fill ROWS
 from benchmarks.registry import ROWS, Result
 from benchmarks.rounds import measure
 
-GROUPS = ("scalar", "tensor", "costs", "growth")
+GROUPS = ("scalar", "tensor", "kernels", "costs", "growth")
 
 
 def options(arguments: list[str] | None) -> argparse.Namespace:

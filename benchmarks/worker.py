@@ -11,7 +11,7 @@ import json
 import sys
 import time
 
-from benchmarks import scalar, tensor  # noqa: F401  they fill ROWS
+from benchmarks import kernels, scalar, tensor  # noqa: F401  they fill ROWS
 from benchmarks.registry import ROWS, Work
 
 CLOCKS = {"wall": time.perf_counter, "cpu": time.process_time}

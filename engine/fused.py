@@ -218,6 +218,11 @@ def numbers(xs):
     return [value.as_number(x, "numbers") for x in xs]
 
 
+def same(xs, ys):
+    """Whether two lists hold the same objects."""
+    return interpreter.same_items(xs, ys)
+
+
 def split(params):
     """The Values among parameters, and the others."""
     found = []

@@ -4,6 +4,7 @@ Compiled, these names are functions of CPython's C interface (`engine_fast/inter
 """
 
 import math
+from operator import is_
 from typing import Any
 
 
@@ -42,6 +43,11 @@ def ints(row: Any) -> Any:
 def same_bits(a: float, b: float) -> bool:
     """Whether two doubles are the same, 0.0 and -0.0 told apart; all nans are one."""
     return (a == b and math.copysign(1.0, a) == math.copysign(1.0, b)) or (a != a and b != b)
+
+
+def same_items(xs: list[Any], ys: list[Any]) -> bool:
+    """Whether two lists hold the same objects."""
+    return len(xs) == len(ys) and all(map(is_, xs, ys))
 
 
 def doubles(row: Any) -> Any:

@@ -2,7 +2,8 @@
 
 Same names, same signatures, same numbers; the compiled ones only take less time. Arguments are
 arrays of float32 or float64 of any strides, read-only and zero-stride ones too; results are
-fresh. Whatever a compiled kernel was not built for it hands to these.
+fresh, but the steps of optimizers change what they are given. Whatever a compiled kernel was not
+built for it hands to these.
 """
 
 from typing import Any
@@ -32,3 +33,54 @@ def matmul_backward(g: Any, a: Any, b: Any) -> tuple[Any, Any]:
         None if b is None else np.matmul(g, b.swapaxes(-2, -1)),
         None if a is None else np.matmul(a.swapaxes(-2, -1), g),
     )
+
+
+def sgd_step(
+    x: Any,
+    g: Any,
+    buffer: Any,
+    first: bool,
+    rate: float,
+    momentum: float,
+    keep: float,
+    decay: float,
+    nesterov: bool,
+) -> None:
+    """x -= rate * g in place, g with decay * x added first. With a buffer (None without), g is
+    that: momentum * buffer + keep * g, or g itself in the first step; with nesterov it is g +
+    momentum * buffer."""
+    if decay != 0:
+        g = g + decay * x
+    if buffer is not None:
+        buffer[...] = g if first else momentum * buffer + keep * g
+        g = g + momentum * buffer if nesterov else buffer
+    x -= rate * g
+
+
+def adam_step(
+    x: Any,
+    g: Any,
+    mean: Any,
+    square: Any,
+    largest: Any,
+    rate: Any,
+    root: Any,
+    beta1: float,
+    beta2: float,
+    eps: float,
+    decay: float,
+    shrink: float,
+) -> None:
+    """x -= rate * mean / (sqrt(square) / root + eps) in place, after x is taken times `shrink`,
+    decay * x added to g, and the running means of g and g**2 moved on. With amsgrad `largest`,
+    else None, is the largest square so far and takes its place. rate, root: numbers, or an array
+    of one for each x."""
+    x *= shrink
+    if decay != 0:
+        g = g + decay * x
+    mean += (1 - beta1) * (g - mean)
+    square *= beta2
+    square += (1 - beta2) * g * g
+    if largest is not None:
+        square = np.maximum(largest, square, out=largest)
+    x -= rate * mean / (np.sqrt(square) / root + eps)

@@ -24,6 +24,12 @@ cdef extern from *:
     }
     #define engine_ints(row) ((int *)PyBytes_AS_STRING(row))
     #define engine_doubles(row) ((double *)PyBytes_AS_STRING(row))
+    static inline int engine_same_items(PyObject *xs, PyObject *ys) {
+        Py_ssize_t n = PyList_GET_SIZE(xs);
+        return n == PyList_GET_SIZE(ys) && (n == 0 || memcmp(
+            ((PyListObject *)xs)->ob_item, ((PyListObject *)ys)->ob_item, n * sizeof(PyObject *)
+        ) == 0);
+    }
     static inline void engine_track(PyObject *x) {
         if (!PyObject_GC_IsTracked(x)) PyObject_GC_Track(x);
     }
@@ -33,3 +39,4 @@ cdef extern from *:
     object int_row "engine_int_row"(Py_ssize_t n)
     int *ints "engine_ints"(object row)
     bint same_bits "engine_same_bits"(double a, double b)
+    bint same_items "engine_same_items"(list xs, list ys)

@@ -96,7 +96,7 @@ def test_a_row_runs_a_round_of_each_contender_at_tiny_size(row: Row, contender):
 
 @pytest.mark.parametrize("row", list(ROWS.values()), ids=lambda row: row.name)
 def test_a_row_says_what_it_measures(row: Row):
-    assert row.group in ("scalar", "tensor")
+    assert row.group in ("scalar", "tensor", "kernels")
     assert row.title
     assert row.contenders[:2] == ("engine cython", "engine python")
 

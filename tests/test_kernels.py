@@ -82,3 +82,77 @@ def test_batched_products_have_batched_gradients(rng):
     g = rng.standard_normal((2, 3, 5))
     for x, y in zip(fast.matmul_backward(g, a, b), kernels.matmul_backward(g, a, b), strict=True):
         assert same(x, y)
+
+
+NUMBERS = st.sampled_from([*SPECIAL, 0.5, -3.0])
+RATES = st.sampled_from([0.0, 0.1, 1.0])
+
+
+@st.composite
+def steps(draw, count):
+    """Arrays of one dtype for a step, the first to be changed; now and then one of a layout that
+    the loops are not made for."""
+    dtype, n = draw(st.sampled_from(["float32", "float64", "float16"])), draw(st.integers(0, 9))
+    found = []
+    for _ in range(count):
+        with np.errstate(over="ignore"):
+            x = np.array(draw(st.lists(NUMBERS, min_size=n, max_size=n))).astype(dtype)
+        found.append(np.repeat(x, 2)[::2] if draw(st.integers(0, 5)) == 0 else x)
+    return found
+
+
+def both_steps(name, arrays, *options):
+    """What the compiled and the NumPy version make of these arrays, in place."""
+    found = []
+    for module in (fast, kernels):
+        copies = [None if x is None else x.copy() for x in arrays]
+        with np.errstate(all="ignore"):
+            getattr(module, name)(*copies, *options)
+        found.append(copies)
+    return zip(*found, strict=True)
+
+
+@given(steps(3), st.booleans(), st.booleans(), st.booleans(), RATES, RATES)
+def test_a_step_of_sgd_is_that_of_numpy(arrays, with_buffer, first, nesterov, rate, decay):
+    x, g, buffer = arrays
+    arrays = [x, g, buffer if with_buffer else None]
+    options = (first, rate, 0.9, 0.7, decay, nesterov)
+    for ours, right in both_steps("sgd_step", arrays, *options):
+        assert ours is right is None or same(ours, right)
+
+
+@given(steps(5), st.booleans(), RATES, RATES, st.sampled_from([1.0, 0.9]))
+def test_a_step_of_adam_is_that_of_numpy(arrays, amsgrad, rate, decay, shrink):
+    arrays[3] = abs(arrays[3])
+    arrays[4] = arrays[4] if amsgrad else None
+    options = (rate, 0.5, 0.9, 0.999, 1e-8, decay, shrink)
+    for ours, right in both_steps("adam_step", arrays, *options):
+        assert ours is right is None or same(ours, right)
+
+
+@pytest.mark.parametrize("n", [511, 512, 513, 5000])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_steps_of_long_arrays_are_those_of_numpy(n, dtype, rng):
+    x, g, mean, square, largest = (rng.standard_normal(n).astype(dtype) for _ in range(5))
+    square = square * square
+    adam = (0.01, 0.5, 0.9, 0.999, 1e-8, 0.1, 0.99)
+    pairs = [*both_steps("adam_step", (x, g, mean, square, largest), *adam)]
+    pairs += both_steps("sgd_step", (x, g, mean), False, 0.1, 0.9, 0.7, 0.1, True)
+    assert all(same(ours, right) for ours, right in pairs)
+
+
+def test_a_rate_for_each_number_is_taken_as_by_numpy(rng):
+    x, g, mean = rng.standard_normal((3, 4))
+    rates = np.array([0.1, 0.2, 0.3, 0.0])
+    options = (rates, np.sqrt(rates + 0.1), 0.9, 0.999, 1e-8, 0.0, 1.0)
+    for ours, right in both_steps("adam_step", (x, g, mean, mean * mean, None), *options):
+        assert ours is right is None or same(ours, right)
+
+
+@pytest.mark.parametrize("module", [fast, kernels], ids=["fast", "numpy"])
+def test_a_step_refuses_a_read_only_array_and_leaves_it(module):
+    x = np.ones(3)
+    x.flags.writeable = False
+    with pytest.raises(ValueError, match="read-only"):
+        module.sgd_step(x, np.ones(3), None, False, 0.1, 0.0, 1.0, 0.0, False)
+    assert x.tolist() == [1.0] * 3

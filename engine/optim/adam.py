@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from engine import elementary as m
+from engine import builds, elementary as m
 from engine.optim.column import State
-from engine.optim.optimizer import Group, Optimizer, zeros_like
+from engine.optim.optimizer import Group, Optimizer, array_of, changed, one_of, zeros_like
+
+kernels = builds.module("kernels")
+STATE = ("exp_avg", "exp_avg_sq", "max_exp_avg_sq")
 
 
 class Adam(Optimizer):
@@ -48,27 +51,26 @@ class Adam(Optimizer):
             )
 
     def update(self, x: Any, g: Any, state: State, group: Group) -> None:
-        lr, decay, (beta1, beta2) = group["lr"], group["weight_decay"], group["betas"]
-        if decay != 0 and self.decoupled:
-            x *= 1 - lr * decay
-        elif decay != 0:
-            g = g + decay * x
-        mean, square = self._averages(g, state, beta1, beta2)
-        if group["amsgrad"]:
-            square = m.maximum(state.get("max_exp_avg_sq", zeros_like(g)), square)
-            state["max_exp_avg_sq"] = square
-        root = m.sqrt(square) / m.sqrt(1 - beta2 ** state["step"]) + group["eps"]
-        x -= lr / (1 - beta1 ** state["step"]) * mean / root
-
-    def _averages(self, g: Any, state: State, beta1: float, beta2: float) -> tuple[Any, Any]:
-        """The running means of g and of g**2, moved on by one step."""
-        if not state:
-            state.update(step=0, exp_avg=zeros_like(g), exp_avg_sq=zeros_like(g))
-        state["step"] += 1
-        state["exp_avg"] += (1 - beta1) * (g - state["exp_avg"])
-        state["exp_avg_sq"] *= beta2
-        state["exp_avg_sq"] += (1 - beta2) * g * g
-        return state["exp_avg"], state["exp_avg_sq"]
+        x = changed(x)
+        (beta1, beta2), decay = group["betas"], group["weight_decay"]
+        names = STATE if group["amsgrad"] else STATE[:2]
+        for name in names:
+            if name not in state:
+                state[name] = zeros_like(g)
+        state["step"] = state.get("step", 0) + 1
+        step = one_of(state["step"])
+        kernels.adam_step(
+            x,
+            array_of(g),
+            *(array_of(state[name]) if name in names else None for name in STATE),
+            group["lr"] / (1 - beta1**step),
+            m.sqrt(1 - beta2**step),
+            beta1,
+            beta2,
+            group["eps"],
+            0 if self.decoupled else decay,
+            1 - group["lr"] * decay if self.decoupled else 1,
+        )
 
 
 class AdamW(Adam):

@@ -12,20 +12,24 @@ from engine.quiet import quiet
 
 Array = Any  # float64, shape (n,)
 State = dict[str, Any]
+Update = Callable[[Array, Array, State], Any]
 
 
 class Column:
-    """Values, and for each that has moved a row of numbers in every entry of the state.
+    """The Values of a group, and for each that has moved a row of numbers in every entry of the
+    state.
 
+    params: the list of the whole group; others: the Tensors in it, which do not move here.
     A Value that has no gradient keeps its number and its row, so each has a history of its own.
     """
 
-    def __init__(self, values: list[Any]) -> None:
-        self.values = values
+    def __init__(self, params: list[Any]) -> None:
+        self.params = params
+        self.values, self.others = fused.split(params)
         self.state: dict[str, Array] = {}
-        self.moved = np.zeros(len(values), bool)
+        self.moved = np.zeros(len(self.values), bool)
 
-    def move(self, update: Callable[[Array, Array, State], Any]) -> None:
+    def move(self, update: Update) -> None:
         """Calls update(x, g, state), which changes the vectors x and those in state in place.
 
         Once for those that moved before and once, with an empty state, for those that did not.
@@ -37,28 +41,36 @@ class Column:
             fused.read_columns(self.values, x, g, ready)
             has_grad = ready.view(bool)
             for rows in (has_grad & self.moved, has_grad & ~self.moved):
-                if rows.any():
-                    self._move(slice(None) if rows.all() else np.flatnonzero(rows), x, g, update)
+                if rows.all():
+                    self._move_all(x, g, update)
+                elif rows.any():
+                    self._move(np.flatnonzero(rows), x, g, update)
 
-    def _move(
-        self, rows: Any, x: Array, g: Array, update: Callable[[Array, Array, State], Any]
-    ) -> None:
-        x, everything = x[rows], isinstance(rows, slice)
+    def _move_all(self, x: Array, g: Array, update: Update) -> None:
+        with quiet():
+            update(x, g, self.state)
+        fused.write_column(self.values, x)
+        self.moved[:] = True
+
+    def _move(self, rows: Array, x: Array, g: Array, update: Update) -> None:
+        x = x[rows]
         state = self._rows(rows) if self.moved[rows][0] else {}
         with quiet():
             update(x, g[rows], state)
-        values = self.values if everything else [self.values[i] for i in rows]
-        fused.write_column(values, x)
+        fused.write_column([self.values[i] for i in rows], x)
         self._keep(rows, state)
 
+    def _column(self, name: str) -> Array:
+        """An entry of the state as a vector: one number may stand there for all."""
+        return np.broadcast_to(self.state.get(name, 0.0), len(self.values))
+
     def _rows(self, rows: Any) -> State:
-        return {name: np.array(numbers[rows]) for name, numbers in self.state.items()}
+        return {name: np.array(self._column(name)[rows], float) for name in self.state}
 
     def _keep(self, rows: Any, state: Mapping[str, Any]) -> None:
         self.moved[rows] = True
         for name, numbers in state.items():
-            if name not in self.state:
-                self.state[name] = np.zeros(len(self.values))
+            self.state[name] = np.array(self._column(name), float)
             self.state[name][rows] = numbers
 
     def saved(self) -> Iterator[tuple[Any, State]]:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 import engine
-from engine import fused
+from engine import fused, views
 from engine.attention import warn
 from engine.habits import Value
 from engine.optim.column import Column, State
@@ -93,10 +93,10 @@ class Optimizer:
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Forgets the gradients of all parameters; with set_to_none=False fills them with 0."""
-        for group in self.param_groups:
-            values, tensors = fused.split(list(group["params"]))
-            fused.clear_grads(values, set_to_none)
-            for param in tensors:
+        for i in range(len(self.param_groups)):
+            column = self._column(i)
+            fused.clear_grads(column.values, set_to_none)
+            for param in column.others:
                 if set_to_none:
                     param.grad = None
                 elif param.grad is not None:
@@ -113,11 +113,11 @@ class Optimizer:
                 loss = closure()
         with engine.no_grad():
             for i, group in enumerate(self.param_groups):
-                values, tensors = fused.split(list(group["params"]))
-                for param in tensors:
+                column = self._column(i)
+                for param in column.others:
                     if param.grad is not None:
                         self._update(param, param.grad, self.state[param], group)
-                self._column(i, values).move(functools.partial(self._update, group=group))
+                column.move(functools.partial(self._update, group=group))
         self.steps_taken += 1
         return loss
 
@@ -132,14 +132,14 @@ class Optimizer:
         """
         raise NotImplementedError(f"{type(self).__name__} must have an update or a step")
 
-    def _column(self, i: int, values: list[Any] | None = None) -> Column:
-        """The Values of group i as they stand there now, with what is kept for them."""
-        if values is None:
-            values = fused.split(list(self.param_groups[i]["params"]))[0]
+    def _column(self, i: int) -> Column:
+        """The parameters of group i as they stand there now, with what is kept for its Values."""
+        params = self.param_groups[i]["params"]
+        params = params if type(params) is list else list(params)
         self.columns += [Column([]) for _ in self.param_groups[len(self.columns) :]]
-        if self.columns[i].values != values:
+        if not fused.same(self.columns[i].params, params):
             kept = dict(self.columns[i].saved())
-            self.columns[i] = Column(values)
+            self.columns[i] = Column(list(params))
             self.columns[i].load(kept)
         return self.columns[i]
 
@@ -200,6 +200,28 @@ SPENT = (
 def zeros_like(x: Any) -> Any:
     """0 of the kind of x: a Tensor, or a NumPy vector, of its shape and dtype."""
     return engine.zeros_like(x) if isinstance(x, Tensor) else np.zeros_like(x)
+
+
+def changed(x: Any) -> Any:
+    """The array of x, to be changed in place: a Tensor counts it, and gets memory of its own."""
+    if not isinstance(x, Tensor):
+        return x
+    views.check(x, "step", False)
+    x._shared_counter()[0] += 1
+    return x._array
+
+
+def array_of(x: Any) -> Any:
+    """The array of a Tensor; a NumPy vector as it is."""
+    return x._array if isinstance(x, Tensor) else x
+
+
+def one_of(numbers: Any) -> Any:
+    """The number that all in a vector are, if they are one; else the vector. Or a number itself."""
+    if not isinstance(numbers, np.ndarray):
+        return numbers
+    first = float(numbers[0])
+    return first if (numbers == first).all() else numbers
 
 
 def _ordered(name: str, params: Any) -> Iterable[Any]:

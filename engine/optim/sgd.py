@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from engine import builds
 from engine.optim.column import State
-from engine.optim.optimizer import Group, Optimizer
+from engine.optim.optimizer import Group, Optimizer, array_of, changed, zeros_like
+
+kernels = builds.module("kernels")
 
 
 class SGD(Optimizer):
@@ -46,18 +49,19 @@ class SGD(Optimizer):
             )
 
     def update(self, x: Any, g: Any, state: State, group: Group) -> None:
-        if group["weight_decay"] != 0:
-            g = g + group["weight_decay"] * x
-        if group["momentum"] != 0:
-            g = self._with_momentum(g, state, group)
-        x -= group["lr"] * g
-
-    def _with_momentum(self, g: Any, state: State, group: Group) -> Any:
-        buffer = state.get("momentum_buffer")
-        if buffer is None:
-            buffer = 1.0 * g  # a copy: g is the parameter's own gradient
-        else:
-            buffer *= group["momentum"]
-            buffer += (1 - group["dampening"]) * g
-        state["momentum_buffer"] = buffer
-        return g + group["momentum"] * buffer if group["nesterov"] else buffer
+        x = changed(x)
+        momentum, buffer = group["momentum"], state.get("momentum_buffer")
+        first = momentum != 0 and buffer is None
+        if first:
+            buffer = state["momentum_buffer"] = zeros_like(g)
+        kernels.sgd_step(
+            x,
+            array_of(g),
+            array_of(buffer) if momentum != 0 else None,
+            first,
+            group["lr"],
+            momentum,
+            1 - group["dampening"],
+            group["weight_decay"],
+            group["nesterov"],
+        )

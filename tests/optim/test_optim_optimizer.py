@@ -6,6 +6,7 @@ import math
 import pickle
 import re
 
+import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
@@ -341,3 +342,32 @@ def test_overflow_in_values_gives_inf_without_a_warning():
     optimizer.step()
     assert x.data == 1e300
     assert optimizer.state_dict()["state"][0]["exp_avg_sq"] == math.inf
+
+
+@pytest.mark.parametrize("make", ALL)
+def test_values_of_other_histories_move_as_tensors_do(make):
+    """Some have no gradient in some steps: each has a count of steps of its own."""
+    starts = [0.5, -1.0, 2.0, 3.0]
+    paths = []
+    for kind in KINDS:
+        params = [param(kind, x) for x in starts]
+        optimizer = make(params, lr=0.1)
+        for step in range(6):
+            optimizer.zero_grad()
+            sum(p * p for i, p in enumerate(params) if (step + i) % 3).backward()
+            optimizer.step()
+        optimizer.load_state_dict(optimizer.state_dict())
+        paths.append(descend(optimizer, params, 2))
+    assert paths[0] == pytest.approx(paths[1], rel=1e-12)
+
+
+def test_a_read_only_array_that_a_tensor_shares_is_not_written():
+    array = np.ones(3)
+    array.flags.writeable = False
+    with pytest.warns(UserWarning, match="not writ"):
+        x = engine.from_numpy(array).requires_grad_()
+    x.sum().backward()
+    optimizer = optim.Adam([x], lr=0.5)
+    with pytest.raises(RuntimeError, match=r"step: .* its memory is read-only"):
+        optimizer.step()
+    assert (array.tolist(), optimizer.state[x]) == ([1.0] * 3, {})

@@ -1,0 +1,65 @@
+"""Kernel rows: each kernel of engine_fast beside its NumPy version, at the sizes of the nets.
+
+A compiled kernel stays only where its row says 1.5 or more.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from benchmarks.registry import ENGINE, Work, row
+from benchmarks.tensor import numbers
+
+CALLS = 400
+
+
+def kernel(name: str, *arguments: Any) -> Work:
+    """A call of the kernel of the build in use: engine_fast's, or NumPy's in the Python build."""
+    from engine import builds
+
+    f = getattr(builds.module("kernels"), name)
+    return Work(lambda: f(*arguments), CALLS)
+
+
+def shape(tiny: bool) -> tuple[int, int]:
+    """That of the first layer's weights in the two-layer net."""
+    return (4, 3) if tiny else (1000, 100)
+
+
+@row("kernel: ReLU forward, 64x100, float32", *ENGINE, unit="call")
+def kernel_relu(contender: str, tiny: bool) -> Work:
+    return kernel("relu_forward", numbers(64, 100))
+
+
+@row("kernel: ReLU backward, 64x100, float32", *ENGINE, unit="call")
+def kernel_relu_backward(contender: str, tiny: bool) -> Work:
+    return kernel("relu_backward", numbers(64, 100), numbers(64, 100))
+
+
+@row("kernel: matrix product of 1x2 and 2x16, float32", *ENGINE, unit="call")
+def kernel_matmul(contender: str, tiny: bool) -> Work:
+    return kernel("matmul_forward", numbers(1, 2), numbers(2, 16))
+
+
+@row("kernel: its two gradients", *ENGINE, unit="call")
+def kernel_matmul_backward(contender: str, tiny: bool) -> Work:
+    return kernel("matmul_backward", numbers(1, 16), numbers(1, 2), numbers(2, 16))
+
+
+@row("kernel: a step of SGD, 1000x100, float32", *ENGINE, unit="call")
+def kernel_sgd(contender: str, tiny: bool) -> Work:
+    x, g = (numbers(*shape(tiny)).copy() for _ in "xg")
+    return kernel("sgd_step", x, g, None, False, 1e-9, 0.0, 1.0, 0.0, False)
+
+
+@row("kernel: the same with momentum", *ENGINE, unit="call")
+def kernel_momentum(contender: str, tiny: bool) -> Work:
+    x, g, buffer = (numbers(*shape(tiny)).copy() for _ in "xgb")
+    return kernel("sgd_step", x, g, buffer, False, 1e-9, 0.9, 1.0, 0.0, False)
+
+
+@row("kernel: a step of Adam, 1000x100, float32", *ENGINE, unit="call")
+def kernel_adam(contender: str, tiny: bool) -> Work:
+    x, g, mean = (numbers(*shape(tiny)).copy() for _ in "xgm")
+    moments = mean, mean * mean, None
+    return kernel("adam_step", x, g, *moments, 1e-9, 0.5, 0.9, 0.999, 1e-8, 0.0, 1.0)
