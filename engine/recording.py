@@ -14,7 +14,10 @@ from engine.reaching import Index, Planner, Refused
 from engine.switch import ARITY, NUMBERS
 
 RELATIONS = {operator.lt: 0, operator.le: 1, operator.gt: 2, operator.ge: 3, operator.eq: 4}
-SHARE, ADD_PRODUCT = tape.OPERATIONS["softmax"], tape.OPERATIONS["add product"]
+SHARE, ADD_PRODUCT, ADD_PRODUCTS, ADD_RUNS = (
+    tape.OPERATIONS[name] for name in ("softmax", "add product", "add products", "add runs")
+)
+GAP = 64  # turns of a walk back, at most, over which a sum is joined with what is added to it
 SECOND, THIRD, FOURTH, ARGS, NOWHERE = range(5)  # where an operand is written
 
 
@@ -185,8 +188,10 @@ class Writer:
         self.args: list[int] = []
         self.codes: list[tuple[int, int, int, int]] = []
         self.patches: list[tuple[int, int, int]] = []
-        self.products: dict[int, Any] = {}  # the factors of products, by id of their sum
-        self.inside: set[int] = set()  # ids of these products
+        self.sums: dict[int, Any] = {}  # by id of a sum: its start, and pairs of factors
+        self.inside: set[int] = set()  # ids of these products, and of the sums on the way
+        self.walks: dict[int, Any] = {}  # by id of an output: what is below it
+        self.turns: list[Any] = []  # for each of them: its order, and the turn of each node by id
         self.starts: dict[int, int] = {}  # by id: where its operands begin in args
         self.outputs: list[tuple[Any, list[int], list[int]]] = []
 
@@ -204,19 +209,48 @@ class Writer:
 
     def merged(self, nodes: list[Any], outputs: list[Any]) -> list[Any]:
         """The nodes without products that only the sum uses whose last operand they are: their
-        turn in a walk back is right after its own, so it takes theirs too."""
+        turn in a walk back is right after its own, so it takes theirs too; and without sums that
+        only the next such sum uses, where that changes no gradient."""
         r = self.recorder
         used = Counter(id(x) for _, _, operands in nodes for x in operands)
         used.update(id(v) for v in [*outputs, *(v for v, _ in r.reads)])
         used.update(id(x) for _, v, other, _ in r.answers for x in (v, other))
-        products = {id(v): (v, operands) for v, op, operands in nodes if op == "mul"}
+        products = {
+            id(v): operands
+            for v, op, operands in nodes
+            if op == "mul" and used[id(v)] == 1 and v._requires_grad
+        }
         for v, op, operands in nodes:
             if op == "add" and id(operands[1]) in products and v._requires_grad:
-                m, factors = products[id(operands[1])]
-                if used[id(m)] == 1 and m._requires_grad:
-                    self.products[id(v)] = factors
-                    self.inside.add(id(m))
+                self.inside.add(id(operands[1]))
+                self.join(v, operands[0], operands[1], products, used)
         return [node for node in nodes if id(node[0]) not in self.inside]
+
+    def join(self, v: Any, start: Any, product: Any, products: Any, used: Counter[int]) -> None:
+        """Take v = start + product as a sum of products; start, where it is one, goes into it."""
+        factors = products[id(product)]
+        before = self.sums.get(id(start))
+        if before is None or used[id(start)] != 1 or not self.may_join(v, start, product, before):
+            self.sums[id(v)] = start, [factors]
+            return
+        self.inside.add(id(start))
+        before[1].append(factors)
+        self.sums[id(v)] = self.sums.pop(id(start))
+
+    def may_join(self, v: Any, start: Any, product: Any, before: Any) -> bool:
+        """Whether no node between v and start, in a walk back, sends a gradient where start does:
+        only then start's turn may come with v's, to the last bit."""
+        targets = {id(x) for pair in before[1] for x in pair} | {id(before[0])}
+        r = self.recorder
+        for order, turn in self.turns:
+            first, last = turn.get(id(start), 0), turn.get(id(v), 0)
+            if last - first > GAP:
+                return False
+            for x in order[first + 1 : last]:
+                operands = r.nodes[r.place_of[id(x)]][2]
+                if x is not product and any(id(y) in targets for y in operands):
+                    return False
+        return True
 
     def constant(self, number: float) -> int:
         """The slot of a number."""
@@ -256,8 +290,8 @@ class Writer:
         for _, v, other, _ in r.answers:
             self.fix(v)
             self.fix(other)
-        nodes = self.needed(outputs)
-        nodes = self.merged(nodes, outputs)
+        self.walk(outputs)
+        nodes = self.merged(self.needed(outputs), outputs)
         self.known = self.planner.slots | {id(v): -1 - i for i, (v, _, _) in enumerate(nodes)}
         rows = [self.code(i, *node) for i, node in enumerate(nodes)]
         guards = [(self.operand(v, NOWHERE, 0), v._data) for v, _ in r.reads]
@@ -313,17 +347,52 @@ class Writer:
             return tape.OPERATIONS[op], self.operand(operands[0], SECOND, i), none, 0
         if op in tape.OPERATIONS and (op != "maximum" or is_wide(v, operands)):
             return self.code_of_many(v, op, operands)
-        if id(v) in self.products:
-            p, q = self.products[id(v)]
-            a = self.operand(operands[0], SECOND, i)
-            return ADD_PRODUCT, a, self.operand(p, THIRD, i), self.operand(q, FOURTH, i)
+        if id(v) in self.sums:
+            return self.code_of_sum(i, *self.sums[id(v)])
         number = NUMBERS[op]
         a = self.operand(operands[0], SECOND, i)
         b = self.operand(operands[1], THIRD, i) if ARITY[number] == 2 else none
         return number, a, b, 0
 
+    def code_of_sum(self, i: int, start: Any, products: Any) -> tuple[int, int, int, int]:
+        """A number plus products: one, some, or those of two runs of slots."""
+        a = self.operand(start, SECOND, i)
+        if len(products) == 1:
+            p, q = products[0]
+            return ADD_PRODUCT, a, self.operand(p, THIRD, i), self.operand(q, FOURTH, i)
+        return self.code_of_runs(a, products) or self.code_of_products(a, products)
+
+    def code_of_products(self, a: int, products: Any) -> tuple[int, int, int, int]:
+        at = len(self.args)
+        for x in (x for pair in products for x in pair):
+            self.args.append(self.operand(x, ARGS, len(self.args)))
+        return ADD_PRODUCTS, a, at, len(products)
+
+    def code_of_runs(self, a: int, products: Any) -> tuple[int, int, int, int] | None:
+        """None unless the first factors are a run of slots and the second another: then no slot
+        gets two gradients, and their order does not count."""
+        p, q = (self.run(factors) for factors in zip(*products, strict=True))
+        if not p or not q or not {a, *p}.isdisjoint(q) or a in p:
+            return None
+        self.args += [p[0], q[0]]
+        return ADD_RUNS, a, len(self.args) - 2, len(products)
+
+    def run(self, operands: Any) -> Any:
+        """The slots of operands that stand in a row; None where they do not, or are looked up."""
+        if any(id(x) in self.recorder.stand_ins for x in operands):
+            return None
+        slots = [self.operand(x, NOWHERE, 0) for x in operands]
+        step = 1 if slots[0] >= 0 else -1
+        last = slots[0] + step * len(slots)
+        return slots if slots == list(range(slots[0], last, step)) else None
+
     def code_of_many(self, v: Any, op: str, operands: Any) -> tuple[int, int, int, int]:
         more = 0
+        if op == "dot":
+            pairs = list(zip(operands[::2], operands[1::2], strict=True))
+            runs = self.code_of_runs(len(self.planner.inputs), pairs) if pairs else None
+            if runs:
+                return runs
         if op == "cross_entropy":
             *operands, more = operands
             k = self.recorder.chosen.get(id(v))
@@ -346,7 +415,7 @@ class Writer:
         place = -1 - self.known[id(v)]
         if not v._requires_grad:
             return place, [], []
-        order, ends = self.below(v)
+        order, ends = self.walks[id(v)]
         found = []
         for p in ends:
             slot = self.operand(p, NOWHERE, 0)
@@ -358,6 +427,13 @@ class Writer:
             raise Refused("its result depends on no Value that it is given or reaches")
         order = [p for p in order if id(p) not in self.inside]
         return place, [-1 - self.known[id(p)] for p in order], found
+
+    def walk(self, outputs: list[Any]) -> None:
+        """Find what is below each output, and in which order a walk back meets it."""
+        for v in outputs:
+            if v._requires_grad:
+                order, _ = self.walks[id(v)] = self.below(v)
+                self.turns.append((order, {id(x): turn for turn, x in enumerate(order)}))
 
     def below(self, v: Any) -> tuple[list[Any], list[Any]]:
         """The nodes below v that are on the tape, in the order of a walk, and the others there."""

@@ -3,7 +3,8 @@
 A slot is the place of a number: first those of the inputs, then constants, the first of them
 unused, then one for each operation in the order in which they ran. Operation i has its code, two
 slots and one number more; codes from 0 up are the rules of `switch.py`, the others those below.
-An operation of many operands has, instead of its slots, where they begin in `args`, and how many.
+An operation of many operands has, instead of its slots, where they begin in `args`, and how many;
+a number plus products has its slot before that.
 Compiled, this file becomes engine_fast.tape. `engine.compile` is in compiling.py.
 """
 
@@ -14,8 +15,10 @@ from engine import switch
 from engine import value
 
 SUM, DOT, MAXIMUM, LOGSUMEXP, CROSS_ENTROPY, SHARE, COPY = -1, -2, -3, -4, -5, -6, -7
-# a + b * c, where nothing else uses the product: two roundings and two turns in one operation.
-ADD_PRODUCT = -8
+# a + b * c, where nothing else uses the product: two roundings and two turns in one operation. The
+# same for several products, from left to right; and where their first factors are in slots one
+# after the other, and their second factors too.
+ADD_PRODUCT, ADD_PRODUCTS, ADD_RUNS = -8, -9, -10
 
 # What a plan, a tuple, says of one thing that a call is given or reaches.
 VALUE, AGAIN, RUN, LIST, DICT, SAME, EQUAL, OBJECT, INDEX, ARRAY = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9
@@ -33,6 +36,8 @@ OPERATIONS = {
     "softmax": SHARE,
     "detach": COPY,
     "add product": ADD_PRODUCT,
+    "add products": ADD_PRODUCTS,
+    "add runs": ADD_RUNS,
 }
 KINDS = (VALUE, AGAIN, RUN, LIST, DICT, SAME, EQUAL, OBJECT, INDEX, ARRAY)
 OUTCOMES = (DONE, OTHER_STRUCTURE, OTHER_NUMBER, OTHER_READ, OTHER_ANSWER, OUT_OF_RANGE)
@@ -257,10 +262,15 @@ class Tape:
         x = interpreter.doubles(self.x)
         ops = interpreter.ints(self.ops)
         a, b, c = interpreter.ints(self.a), interpreter.ints(self.b), interpreter.ints(self.c)
+        args = interpreter.ints(self.args)
         base = self.base
         for i in range(self.count):
             if ops[i] >= 0:
                 x[base + i] = switch.value(ops[i], x[a[i]], x[b[i]])
+            elif ops[i] == ADD_RUNS:
+                x[base + i] = add_runs(x, x[a[i]], args[b[i]], args[b[i] + 1], c[i])
+            elif ops[i] == ADD_PRODUCTS:
+                x[base + i] = add_products(x, x[a[i]], args, b[i], c[i])
             elif ops[i] == ADD_PRODUCT:
                 x[base + i] = x[a[i]] + x[b[i]] * x[c[i]]
             else:
@@ -323,6 +333,7 @@ class Tape:
         flight = interpreter.doubles(self.flight)
         ops = interpreter.ints(self.ops)
         a, b, c = interpreter.ints(self.a), interpreter.ints(self.b), interpreter.ints(self.c)
+        args = interpreter.ints(self.args)
         turns = interpreter.ints(order)
         base = self.base
         flight[slot] = 1.0
@@ -332,6 +343,11 @@ class Tape:
             flight[base + i] = 0.0
             if ops[i] >= 0:
                 switch.push(ops[i], x, flight, a[i], b[i], x[base + i], g)
+            elif ops[i] == ADD_RUNS:
+                flight[a[i]] += g
+                push_runs(x, flight, g, args[b[i]], args[b[i] + 1], c[i])
+            elif ops[i] == ADD_PRODUCTS:
+                push_products(x, flight, g, a[i], args, b[i], c[i])
             elif ops[i] == ADD_PRODUCT:
                 flight[a[i]] += g
                 flight[b[i]] += g * x[c[i]]
@@ -413,6 +429,39 @@ class Tape:
                 slopes[len(parents)] = flight[slot]
                 flight[slot] = 0.0
                 parents.append(self.bound[slot])
+
+
+def add_runs(x, y, p, q, n):
+    """y plus n products, whose factors are in the slots from p and from q on."""
+    for j in range(n):
+        y += x[p + j] * x[q + j]
+    return y
+
+
+def push_runs(x, flight, g, p, q, n):
+    """Send the gradient g of such a sum on to the factors."""
+    for j in range(n):
+        flight[p + j] += g * x[q + j]
+    for j in range(n):
+        flight[q + j] += g * x[p + j]
+
+
+def add_products(x, y, args, first, n):
+    """y plus n products, whose factors are in the slots that stand in args from `first` on."""
+    for j in range(first, first + 2 * n, 2):
+        y += x[args[j]] * x[args[j + 1]]
+    return y
+
+
+def push_products(x, flight, g, start, args, first, n):
+    """Send the gradient g of such a sum on, the last product first: `start` is the slot of y."""
+    for j in range(first + 2 * n - 2, first - 2, -2):
+        if j == first:
+            flight[start] += g
+        p = x[args[j + 1]]
+        q = x[args[j]]
+        flight[args[j]] += g * p
+        flight[args[j + 1]] += g * q
 
 
 def below(root, now):

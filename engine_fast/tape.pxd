@@ -7,13 +7,22 @@ from engine_fast cimport elementary as m
 from engine_fast cimport fused, interpreter, value
 from engine_fast.value cimport Value
 
-cdef int SUM, DOT, MAXIMUM, LOGSUMEXP, CROSS_ENTROPY, SHARE, COPY, ADD_PRODUCT
+cdef int SUM, DOT, MAXIMUM, LOGSUMEXP, CROSS_ENTROPY, SHARE, COPY
+cdef int ADD_PRODUCT, ADD_PRODUCTS, ADD_RUNS
 cdef int VALUE, AGAIN, RUN, LIST, DICT, SAME, EQUAL, OBJECT, INDEX, ARRAY
 cdef int DONE, OTHER_STRUCTURE, OTHER_NUMBER, OTHER_READ, OTHER_ANSWER, OUT_OF_RANGE
 
 @cython.locals(i=Py_ssize_t, out="int *")
 cdef object ints_of(list numbers)
 cdef object doubles_of(list numbers)
+@cython.locals(j=Py_ssize_t)
+cdef double add_runs(double *x, double y, Py_ssize_t p, Py_ssize_t q, Py_ssize_t n) noexcept nogil
+@cython.locals(j=Py_ssize_t)
+cdef void push_runs(double *x, double *flight, double g, Py_ssize_t p, Py_ssize_t q, Py_ssize_t n) noexcept nogil
+@cython.locals(j=Py_ssize_t)
+cdef double add_products(double *x, double y, int *args, Py_ssize_t first, Py_ssize_t n) noexcept nogil
+@cython.locals(j=Py_ssize_t, p=double, q=double)
+cdef void push_products(double *x, double *flight, double g, Py_ssize_t start, int *args, Py_ssize_t first, Py_ssize_t n) noexcept nogil
 @cython.locals(order=list)
 cpdef list below(Value root, long long now)
 @cython.locals(order=list, leaves=list, v=Value)
@@ -53,14 +62,14 @@ cdef class Tape:
     cdef int look_up(self) except -1
     @cython.locals(found="int *", patches="int *", a="int *", b="int *", c="int *", args="int *", i=Py_ssize_t, slot=int, place=int)
     cdef int patch(self) except -1
-    @cython.locals(x="double *", ops="int *", a="int *", b="int *", c="int *", base=Py_ssize_t, i=Py_ssize_t)
+    @cython.locals(x="double *", ops="int *", a="int *", b="int *", c="int *", args="int *", base=Py_ssize_t, i=Py_ssize_t)
     cdef int forward(self) except -1
     @cython.locals(x="double *", args="int *", work="double *", gathered="double *", more="int *", y=double, j=Py_ssize_t)
     cdef double many(self, int op, Py_ssize_t first, Py_ssize_t count, Py_ssize_t i) noexcept
     cdef int place(self, int k) noexcept
     @cython.locals(x="double *", reads="int *", numbers="double *", answers="int *", i=Py_ssize_t, p=double, q=double)
     cdef int checked(self) except -1
-    @cython.locals(x="double *", flight="double *", ops="int *", a="int *", b="int *", c="int *", turns="int *", base=Py_ssize_t, i=Py_ssize_t, j=Py_ssize_t, g=double)
+    @cython.locals(x="double *", flight="double *", ops="int *", a="int *", b="int *", c="int *", args="int *", turns="int *", base=Py_ssize_t, i=Py_ssize_t, j=Py_ssize_t, g=double)
     cdef int backward(self, Py_ssize_t slot, object order, Py_ssize_t count) except -1
     @cython.locals(x="double *", flight="double *", args="int *", work="double *", more="int *", y=double, p=double, q=double, j=Py_ssize_t)
     cdef void spread(self, int op, Py_ssize_t first, Py_ssize_t count, Py_ssize_t i, double g) noexcept

@@ -97,6 +97,54 @@ def test_random_programs_are_replayed_to_the_last_bit(program, shifts):
         assert eager == ours
 
 
+place = st.integers(0, 11)
+sums = st.lists(st.tuples(place, place), min_size=1, max_size=5)
+
+
+@settings(max_examples=150)
+@given(
+    st.lists(sums, min_size=1, max_size=6), st.lists(st.floats(-2.0, 2.0), min_size=6, max_size=6)
+)
+def test_sums_of_products_that_share_factors_are_replayed_to_the_last_bit(rows, numbers):
+    """Joined or not: each row picks its factors among inputs, other rows and what comes of them."""
+
+    def f(*xs):
+        known = [*xs, *(x * xs[0] for x in xs)]
+        for row in rows:
+            known.insert(0, sum(known[i] * known[j] for i, j in row) * xs[1])
+        return known[0] + sum(a * b for a, b in zip(xs, known, strict=False))
+
+    compiled = engine.compile(f)
+    for shift in (0.0, 0.5, -1.0):
+        eager, ours = both(f, compiled, lambda s=shift: [Value(x + s) for x in numbers])
+        assert eager == ours
+
+
+def row(xs, ys):
+    return sum(a * b for a, b in zip(xs, ys, strict=False))
+
+
+def layers(xs, w):
+    """Rows that are runs of slots, some that are none, a run with itself, a sum that goes on."""
+    h = [row(w[3 * i : 3 * i + 3], xs).tanh() for i in range(3)]
+    y = sum([a * a for a in h], row(w, h) + row(w[::2], h))
+    return engine.dot(h, w[:3]) + engine.dot(w[1:], w[:-1]) + row(h, h[1:]) + y
+
+
+def test_rows_of_a_layer_are_replayed_to_the_last_bit(rng):
+    compiled = engine.compile(layers)
+    for _ in range(4):
+        numbers = rng.normal(size=12).tolist()
+        found = []
+        for f in (layers, compiled):
+            xs, w = engine.values(numbers[:3]), engine.values(numbers[3:])
+            y = f(xs, w)
+            y.backward()
+            found.append([bits(y.data), *(bits(v.grad) for v in [*xs, *w])])
+        assert found[0] == found[1]
+    assert compiled.recordings == 1
+
+
 FUNCTIONS = {
     "sum": lambda *xs: engine.sum([*xs, 2.0]) ** 2,
     "dot": lambda *xs: engine.dot(list(xs), [xs[1], xs[2], xs[0], 1.5]),
