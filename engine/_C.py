@@ -46,14 +46,14 @@ class Delayed(Function):
         raise RuntimeError(ctx.message)
 
 
-class UndefinedGrad:
+class UndefinedGrad(Node):
     """UndefinedGrad()(x) is x, but what comes before it gets no gradient."""
 
     def __call__(self, x: Any) -> Any:
         return Undefined.apply(x)
 
 
-class DelayedError:
+class DelayedError(Node):
     """DelayedError(message, 1)(x) is x, but backward through it is a RuntimeError."""
 
     def __init__(self, message: str, num_inputs: int):
@@ -112,11 +112,18 @@ def _unsafe_set_version_counter(tensors: Any, versions: Any) -> None:
         t._shared_counter()[0] = version
 
 
+def _get_current_graph_task_keep_graph() -> bool:
+    """Whether the backward that runs was asked to retain its graph; True outside of one."""
+    walk = current_walk()
+    return walk is None or bool(walk.retain_graph)
+
+
 _functions = SimpleNamespace(
     AccumulateGrad=AccumulateGrad, DelayedError=DelayedError, UndefinedGrad=UndefinedGrad
 )
 _autograd = SimpleNamespace(
     SavedTensor=SavedTensor,
+    _get_current_graph_task_keep_graph=_get_current_graph_task_keep_graph,
     _saved_tensors_hooks_is_enabled=_saved_tensors_hooks_is_enabled,
     _unsafe_set_version_counter=_unsafe_set_version_counter,
 )

@@ -76,6 +76,8 @@ class Answer(ModuleType):
             return [public for public in dir(self) if not public.startswith("_")]
         if name.startswith("__"):  # asked by the import system itself; no module has such a name
             raise AttributeError(name)
+        if found is sys.modules["engine"]:  # torch.autograd.torch
+            return import_module("torch")
         try:
             return import_module(f"{self.__name__}.{name}")
         except ModuleNotFoundError as error:

@@ -2,13 +2,14 @@
 input, differentiable where that is asked for. What broadcasting spread is summed here, and
 nowhere else."""
 
+import gc
 from typing import Any
 
 import numpy as np
 
-from engine import nodes, value
+from engine import depth, nodes, value
 from engine.attention import warn
-from engine.nodes import DIFFERENTIABLE, Error, Node, Value, as_node, links
+from engine.nodes import DIFFERENTIABLE, FREED, Error, Node, Value, as_node, links
 
 ONCE = (
     "{0}: backward is marked once_differentiable, so its result cannot be differentiated again; "
@@ -33,6 +34,21 @@ def saveable(node: Any, tensors: tuple[Any, ...], again: bool) -> None:
                 f"{node._function_name}: save_for_backward takes Values, Tensors or None; got "
                 f"{type(x).__name__}; keep anything else as an attribute: ctx.name = ..."
             )
+
+
+def unfreed(node: Any, by_hand: bool = False) -> None:
+    """Refuse what was saved once it is freed: by a walk or, where a ctx is read by hand outside of
+    one, with the rest of the graph."""
+    if node._saved is None or (by_hand and node._saved and abandoned(node)):
+        raise RuntimeError(FREED.format(node.name()))
+
+
+def abandoned(node: Any) -> bool:
+    """Whether no output and no later node leads to the node of a Function any more, so that it
+    lives in a name of the user's alone. The nodes of Values are not asked."""
+    if depth.depth.level or not node._edges or None in node._shapes:
+        return False
+    return not any(isinstance(x, (tuple, nodes.TensorBase)) for x in gc.get_referrers(node))
 
 
 def changeable(node: Any, tensors: tuple[Any, ...]) -> None:
@@ -79,6 +95,17 @@ def unasked(node: Node, i: int, g: Any) -> str:
         f"the corresponding forward input was not a Variable: {node._argument(i)} is neither a "
         f"Value nor a Tensor, and backward needs to return None for it; got a {type(g).__name__}"
     )
+
+
+def pure_view(args: tuple[Any, ...], outputs: tuple[Any, ...]) -> None:
+    """Refuse a Function that says it is nothing but a view, and has several inputs or outputs."""
+    counts = [sum(isinstance(x, nodes.TensorBase) for x in xs) for xs in (args, outputs)]
+    if counts != [1, 1]:
+        raise RuntimeError(
+            "Pure view custom Function can only have one input Tensor and one output Tensor. Open "
+            "an issue if you need to support more. "
+            f"Got {counts[0]} and {counts[1]}: leave ctx._is_pure_view off"
+        )
 
 
 def dirty(node: Any, x: Any, inputs: tuple[Any, ...], outputs: tuple[Any, ...]) -> None:

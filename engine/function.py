@@ -10,7 +10,7 @@ from functools import wraps
 from typing import Any
 
 from engine import arguments, checks, modes, nodes
-from engine.nodes import DIFFERENTIABLE, FREED, Node, Value, is_floating, zero
+from engine.nodes import DIFFERENTIABLE, Node, Value, is_floating, zero
 from engine.quiet import quiet
 
 
@@ -38,7 +38,7 @@ class FunctionNode(Node):
     materialize_grads = True
     _dirty: tuple[Any, ...] = ()
     _constant: tuple[Any, ...] = ()
-    _materialize_non_diff_grads = True
+    _materialize_non_diff_grads, _is_pure_view = True, False
     _to_save: Any = None
     _saved: Any = ()
 
@@ -60,8 +60,7 @@ class FunctionNode(Node):
     @property
     def saved_tensors(self) -> tuple[Any, ...]:
         """What save_for_backward kept, in order."""
-        if self._saved is None:
-            raise RuntimeError(FREED.format(self.name()))
+        checks.unfreed(self, by_hand=True)
         return tuple(s and s.unpack(self) for s in self._saved)
 
     def mark_dirty(self, *tensors: Any) -> None:
@@ -78,8 +77,7 @@ class FunctionNode(Node):
         self.materialize_grads = value
 
     def _differentiate(self, grads: list[Any]) -> tuple[Any, ...]:
-        if self._saved is None:
-            raise RuntimeError(FREED.format(self.name()))
+        checks.unfreed(self)
         if self.materialize_grads:
             grads = [zero(s) if g is None else g for g, s in zip(grads, self._shapes, strict=True)]
         grads = [Value(g, requires_grad=False) if type(g) is float else g for g in grads]
@@ -95,6 +93,8 @@ class FunctionNode(Node):
         outputs = output if isinstance(output, tuple) else (output,)
         if not checks.any_in_graphs(outputs) and checks.any_in_graphs(args):
             outputs = tuple(checks.joined(self, x, args) for x in outputs)
+        if self._is_pure_view:
+            checks.pure_view(args, outputs)
         if recorded:
             nodes.link(self, args)
         for x in self._dirty:
@@ -124,7 +124,7 @@ class FunctionNode(Node):
         elif not recorded and x.requires_grad and not checks.is_view(x):
             return x.detach()
         if modes.is_grad_enabled() and isinstance(x, nodes.TensorBase):
-            x._returned(len(self._shapes) > 1)  # type: ignore[attr-defined]
+            x._returned(self)  # type: ignore[attr-defined]
         return nodes.attach(x, self, i) if recorded else x
 
     def _keep(self, inputs: tuple[Any, ...], outputs: tuple[Any, ...]) -> None:

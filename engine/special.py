@@ -211,4 +211,4 @@ def leaky_relu(a, k):
 
 
 def leaky_relu_slope(a, k, y):
-    return m.where(m.less(0.0, a), 1.0, k)
+    return m.where(m.less(0.0, a), m.step(a), k)  # not 1.0: step(a) can be differentiated, to 0

@@ -654,8 +654,8 @@ class Tensor(nodes.TensorBase):
     def _as_is(self) -> "Tensor":
         return views.as_is(self)
 
-    def _returned(self, several: bool) -> None:
-        views.returned(self, several)
+    def _returned(self, node: Node) -> None:
+        views.returned(self, node)
 
     def _apply_in_place(self, rule: Rule, *others: Any) -> "Tensor":
         """Set this tensor to the rule's value of it and the others."""

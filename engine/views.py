@@ -80,10 +80,12 @@ def link(out: Any, source: Any, step: Callable[[Any], Any], refusal: str = "") -
     return out
 
 
-def returned(out: Any, several: bool) -> None:
-    """Let nobody follow a view that a custom Function returned, past the Function's backward."""
+def returned(out: Any, node: Any) -> None:
+    """Let nobody follow a view that a custom Function returned, past the Function's backward; a
+    Function that is a pure view by its own word (ctx._is_pure_view) may be followed."""
     if out._view is not None:
-        out._view.refusal = MULTI if several else CUSTOM
+        several = len(node._shapes) > 1
+        out._view.refusal = MULTI if several else "" if node._is_pure_view else CUSTOM
 
 
 def as_is(x: Any) -> Any:

@@ -90,6 +90,7 @@ IMPORTS = [
     "from torch import nn, optim, tensor",
     "from torch.nn import functional as F, Module",
     "from torch.autograd import Variable, Function, gradcheck, grad",
+    "import torch; assert torch.autograd.torch is torch",
     "from torch.autograd.function import once_differentiable",
     "import torch.utils.data",
     "from torch import *; randn(2)",

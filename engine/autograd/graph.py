@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
+from engine import nodes
 from engine.autograd.introspection import node_of
 from engine.autograd.saved_hooks import (
     allow_mutation_on_saved_tensors as allow_mutation_on_saved_tensors,
@@ -13,8 +14,26 @@ from engine.autograd.saved_hooks import (
 )
 from engine.differentiation import GradientEdge as GradientEdge, as_tuple
 from engine.graph import current_walk
-from engine.nodes import Node as Node, needs_grad
+from engine.nodes import needs_grad
 from engine.tensors import Tensor
+
+
+class NodeMeta(type):
+    """Makes every node an instance of Node and every class of nodes a subclass, as in PyTorch: they
+    do not inherit from it."""
+
+    def __instancecheck__(cls, x: Any) -> bool:
+        return isinstance(x, nodes.Node)
+
+    def __subclasscheck__(cls, kind: type) -> bool:
+        return kind is cls or issubclass(kind, nodes.Node)
+
+    def __getattr__(cls, name: str) -> Any:
+        return getattr(nodes.Node, name)
+
+
+class Node(metaclass=NodeMeta):
+    """What grad_fn and next_functions show: a call of an operation, or a leaf's AccumulateGrad."""
 
 
 def get_gradient_edge(tensor: Any) -> GradientEdge:

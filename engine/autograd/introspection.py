@@ -4,15 +4,17 @@ hooks on nodes. It plugs into Node and Value, and costs nothing where nobody ask
 import inspect
 from collections.abc import Callable
 from functools import cache, cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
-from engine import habits, hooks, value
+import numpy as np
+
+from engine import dtypes, habits, hooks, value
 from engine.attention import warn
 from engine.function import FunctionNode
 from engine.habits import Value
 from engine.nodes import Node, TensorBase
 from engine.registry import RULES
-from engine.tensors import Operation, Tensor, node_class
+from engine.tensors import Operation, Size, Tensor, node_class
 
 
 class ViewOfNode(Node):
@@ -116,10 +118,24 @@ def metadata(node: Node) -> dict[Any, Any]:
     return {}
 
 
+class InputMetadata(NamedTuple):
+    """What the gradient of an output of a node looks like."""
+
+    shape: Size
+    dtype: dtypes.dtype
+
+
+def input_metadata(node: Node) -> list[InputMetadata]:
+    """What each gradient that the node's backward is given looks like, in order of the outputs."""
+    kinds = [s or ((), np.dtype(float)) for s in node._shapes]
+    return [InputMetadata(Size(shape), dtypes.of(dtype)) for shape, dtype in kinds]
+
+
 _metadata = cached_property(metadata)
 _metadata.__set_name__(Node, "metadata")
 Node.metadata = _metadata  # type: ignore[attr-defined]
 Node.next_functions = property(next_functions)  # type: ignore[attr-defined]
+Node._input_metadata = property(input_metadata)  # type: ignore[attr-defined]
 Node.register_hook = hook_after  # type: ignore[attr-defined]
 Node.register_prehook = hook_before  # type: ignore[attr-defined]
 Node.__repr__ = representation  # type: ignore[method-assign, assignment]

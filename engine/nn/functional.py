@@ -12,6 +12,26 @@ from typing import Any
 import engine
 from engine.attention import warn
 from engine.function import Function
+from engine.nn.activations import (
+    celu as celu,
+    elu as elu,
+    glu as glu,
+    hardshrink as hardshrink,
+    hardsigmoid as hardsigmoid,
+    hardswish as hardswish,
+    hardtanh as hardtanh,
+    logsigmoid as logsigmoid,
+    mish as mish,
+    prelu as prelu,
+    relu6 as relu6,
+    selu as selu,
+    silu as silu,
+    softmin as softmin,
+    softshrink as softshrink,
+    softsign as softsign,
+    tanhshrink as tanhshrink,
+    threshold as threshold,
+)
 from engine.ops.linear import linear as linear
 from engine.ops.losses import CrossEntropy, NllLoss
 from engine.tensors import Tensor
@@ -150,6 +170,54 @@ def layer_norm(
     return output if bias is None else output + bias
 
 
+def batch_norm(
+    input: Tensor,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    training: bool = False,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+) -> Tensor:
+    """Each channel (dimension 1) brought to mean 0 and variance 1, times weight, plus bias.
+
+    training: by the mean and variance of the batch, which the running ones, shape (channels,),
+    follow in place by the part `momentum`; else by the running ones.
+    Raises ValueError for a batch of one number a channel.
+    """
+    others = [d for d in range(input.ndim) if d != 1]
+    if training:
+        mean, var = batch_moments(input, others, running_mean, running_var, momentum)
+    elif running_mean is None or running_var is None:
+        raise RuntimeError("batch_norm: running_mean and running_var are needed out of training")
+    else:
+        mean, var = running_mean, running_var
+    along_channels = (1, -1) + (1,) * (input.ndim - 2)
+    output = (input - mean.reshape(along_channels)) * (var + eps).rsqrt().reshape(along_channels)
+    output = output if weight is None else output * weight.reshape(along_channels)
+    return output if bias is None else output + bias.reshape(along_channels)
+
+
+def batch_moments(
+    input: Tensor, dims: list[int], mean: Tensor | None, var: Tensor | None, momentum: float
+) -> tuple[Tensor, Tensor]:
+    """Mean and biased variance of each channel; the running ones follow, the variance unbiased."""
+    count = input.numel() // input.shape[1]
+    if count == 1:
+        raise ValueError(
+            "batch_norm: Expected more than 1 value per channel when training, got input size "
+            f"{list(input.shape)}"
+        )
+    of_batch = input.mean(dims), input.var(dims, correction=0)
+    with engine.no_grad():
+        if mean is not None:
+            mean += momentum * (of_batch[0] - mean)
+        if var is not None:
+            var += momentum * (of_batch[1] * (count / (count - 1)) - var)
+    return of_batch
+
+
 def normalize(input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12) -> Tensor:
     """input divided by its p-norm along `dim`, which is taken as at least eps."""
     return input / input.norm(p, dim, keepdim=True).clamp(min=eps)
@@ -204,6 +272,63 @@ def mse_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
         )
     difference = input - target
     return _reduce("mse_loss", difference * difference, reduction)
+
+
+def l1_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
+    """abs(input - target), reduced; the slope is 0 where they are equal."""
+    return _reduce("l1_loss", (input - target).abs(), reduction)
+
+
+def smooth_l1_loss(
+    input: Tensor, target: Tensor, reduction: str = "mean", beta: float = 1.0
+) -> Tensor:
+    """d**2 / (2 beta) where d = abs(input - target) < beta, else d - beta / 2; reduced."""
+    if beta < 0:
+        raise RuntimeError(f"smooth_l1_loss: beta must be 0 or more; got {beta}")
+    if beta == 0:
+        return l1_loss(input, target, reduction)
+    return huber_loss(input, target, reduction, beta) / beta
+
+
+def huber_loss(
+    input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0
+) -> Tensor:
+    """d**2 / 2 where d = abs(input - target) < delta, else delta (d - delta / 2); reduced."""
+    if delta <= 0:
+        raise RuntimeError(f"huber_loss: delta must be greater than 0; got {delta}")
+    d = (input - target).abs()
+    losses = engine.where(d < delta, 0.5 * d * d, delta * (d - 0.5 * delta))
+    return _reduce("huber_loss", losses, reduction)
+
+
+def kl_div(
+    input: Tensor, target: Tensor, reduction: str = "mean", log_target: bool = False
+) -> Tensor:
+    """target (log target - input), reduced: the divergence of input, logarithms of probabilities,
+    from target, probabilities or with log_target their logarithms; 0 where target is 0.
+
+    reduction: "batchmean", the sum over the first dimension's size, is the divergence; "mean"
+    averages over all elements, as PyTorch's does.
+    """
+    if log_target:
+        losses = target.exp() * (target - input)
+    else:
+        losses = xlogy(target, target) - target * input
+    if reduction == "batchmean":
+        return losses.sum() / input.shape[0]
+    return _reduce("kl_div", losses, reduction)
+
+
+def xlogy(x: Tensor, y: Tensor) -> Tensor:
+    """x log(y), and 0 where x is 0."""
+    empty = x == 0
+    return engine.where(empty, 0.0 * x, x * engine.where(empty, engine.ones_like(y), y).log())
+
+
+def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
+    """The dot product along `dim` over both lengths, each taken as at least eps: -1 .. 1."""
+    lengths = [x.norm(2, dim, keepdim=True).clamp(min=eps) for x in (x1, x2)]
+    return ((x1 / lengths[0]) * (x2 / lengths[1])).sum(dim)
 
 
 def nll_loss(

@@ -10,6 +10,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from engine import random
+from engine.attention import warn
 from engine.autograd.saved_hooks import saved_tensors_hooks
 from engine.grad_mode import enable_grad
 from engine.graph import current_walk
@@ -17,6 +18,12 @@ from engine.tensors import Tensor
 
 early_stop: bool | None = None  # for all checkpoints made; None: as each was told
 debug_enabled: bool | None = None  # for all checkpoints; None: as each was told
+
+
+EXPLICITLY = (
+    "{0}: the use_reentrant parameter should be passed explicitly: use_reentrant=False is the kind "
+    "that engine has, and PyTorch's default is the other"
+)
 
 
 class CheckpointError(RuntimeError):
@@ -151,6 +158,8 @@ def checkpoint(
             "checkpoint: engine has the non-reentrant kind, which gives the same gradients; pass "
             "use_reentrant=False"
         )
+    if use_reentrant is None:
+        warn(EXPLICITLY.format("checkpoint"))
     first, later = (nullcontext(), nullcontext()) if context_fn is None else context_fn()
     frame = Frame(lambda: function(*args, **kwargs), lambda: later, preserve_rng_state)
     frame.checked, frame.debug = determinism_check != "none", chosen("debug_enabled", debug)
@@ -169,11 +178,16 @@ def checkpoint_sequential(
     preserve_rng_state: bool = True,
 ) -> Any:
     """The functions one after the other, checkpointed in `segments` parts; the last is kept."""
+    if use_reentrant is None:
+        warn(EXPLICITLY.format("checkpoint_sequential"))
     functions = list(functions)
     size = len(functions) // segments
     for start in range(0, size * (segments - 1), size):
         part = functions[start : start + size]
-        options: Any = {"use_reentrant": use_reentrant, "preserve_rng_state": preserve_rng_state}
+        options: Any = {
+            "use_reentrant": bool(use_reentrant),
+            "preserve_rng_state": preserve_rng_state,
+        }
         input = checkpoint(chained, part, input, **options)
     return chained(functions[size * (segments - 1) :], input)
 

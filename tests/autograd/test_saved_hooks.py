@@ -4,6 +4,7 @@ import contextlib
 import gc
 import io
 import weakref
+from functools import partial
 
 import pytest
 
@@ -17,10 +18,12 @@ from engine.autograd.graph import (
 )
 from engine.utils.checkpoint import (
     CheckpointError,
-    checkpoint,
+    checkpoint as checkpoint_of_torch,
     checkpoint_sequential,
     set_checkpoint_early_stop,
 )
+
+checkpoint = partial(checkpoint_of_torch, use_reentrant=False)
 
 
 @pytest.fixture(autouse=True)
@@ -369,10 +372,20 @@ def test_the_reentrant_kind_is_refused_with_the_cure():
         checkpoint(lambda t: t, leaf(1.0), use_reentrant=True)
 
 
+def test_the_kind_of_a_checkpoint_is_to_be_said():
+    x = leaf(1.0)
+    with pytest.warns(UserWarning, match=r"use_reentrant parameter should be passed explicitly"):
+        checkpoint_of_torch(engine.exp, x).backward()
+    assert x.grad.item() == x.exp().item()
+    with pytest.warns(UserWarning, match=r"passed explicitly") as caught:
+        checkpoint_sequential([engine.exp, engine.sin, engine.cos], 3, x)
+    assert len(caught) == 1
+
+
 def test_a_sequence_is_checkpointed_in_parts():
     net, x = Net(), engine.ones(2, 3, requires_grad=True)
     parts = [net, engine.tanh, net, engine.exp, net]
-    y = checkpoint_sequential(parts, 2, x)
+    y = checkpoint_sequential(parts, 2, x, use_reentrant=False)
     assert net.calls == 3
     found = gradients(net, y, x)
     assert net.calls == 4

@@ -237,10 +237,73 @@ def test_edges_of_both_outputs_of_one_node_are_told_apart():
     assert [g.tolist() for g in got] == [[5.0] * 3, [3.0] * 3, [13.0] * 3]
 
 
-@pytest.mark.parametrize("name", ["relu", "abs"])
+PIECES = "relu leaky_relu elu l1_loss".split()
+
+
+@pytest.mark.parametrize("name", PIECES)
 def test_the_gradient_of_a_function_of_straight_pieces_has_the_derivative_zero(name):
-    x = torch.tensor([-1.0, 2.0, 3.0], requires_grad=True)
-    (g,) = torch.autograd.grad(getattr(x, name)().sum(), x, create_graph=True)
+    x = torch.tensor([-9.0, 12.0, 30.0], requires_grad=True)
+    f = getattr(torch.nn.functional, name)
+    y = f(x, torch.zeros(3)) if name.endswith("loss") else f(x) if name != "elu" else f(x, 0.0)
+    (g,) = torch.autograd.grad(y.sum(), x, create_graph=True)
     assert g.requires_grad
     (second,) = torch.autograd.grad(g.sum(), x)
     assert second.tolist() == [0.0, 0.0, 0.0]
+
+
+Node = torch.autograd.graph.Node
+
+
+def test_nodes_are_instances_of_node_and_their_classes_subclasses_that_do_not_inherit():
+    class Same(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            assert isinstance(ctx, Node)
+            return x
+
+        @staticmethod
+        def backward(ctx, g):
+            assert isinstance(ctx, Node)
+            return g
+
+    x = torch.rand(3, requires_grad=True)
+    leaf_node = x.exp().grad_fn.next_functions[0][0]
+    for node in (x.exp().grad_fn, leaf_node, Same.apply(x).grad_fn):
+        assert isinstance(node, Node)
+        assert issubclass(type(node), Node)
+        assert Node not in type(node).mro()
+    Same.apply(x).sum().backward()
+    kinds = torch._C._functions
+    for kind in (kinds.AccumulateGrad, kinds.DelayedError, Node):
+        assert issubclass(kind, Node)
+        assert not isinstance(kind, Node)
+    assert not isinstance(None, Node)
+    assert not issubclass(int, Node)
+
+
+def test_a_node_tells_what_the_gradients_of_its_outputs_look_like():
+    x = torch.rand(2, requires_grad=True, dtype=torch.float64)
+    (product,) = (x * x).grad_fn._input_metadata
+    assert product.shape == (2,)
+    assert product.dtype == torch.float64
+    var, _ = torch.var_mean(torch.rand(3, 4, requires_grad=True), dim=0)
+    assert [m.shape for m in var.grad_fn._input_metadata] == [(4,), (4,)]
+
+
+def test_a_backward_tells_whether_its_graph_is_kept():
+    told = []
+
+    class Asks(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x.clone()
+
+        @staticmethod
+        def backward(ctx, g):
+            told.append(torch._C._autograd._get_current_graph_task_keep_graph())
+            return g
+
+    y = Asks.apply(torch.rand(3, requires_grad=True)).sum()
+    y.backward(retain_graph=True)
+    y.backward()
+    assert told == [True, False]

@@ -746,3 +746,43 @@ def test_a_relu_in_place_of_a_view_has_the_right_gradient():
     torch.nn.functional.relu(y[:2], inplace=True)
     y.sum().backward()
     assert x.grad.tolist() == [1.0, 0.0, 1.0]
+
+
+class PureView(Function):
+    """The first two numbers as a view, or a view of something else."""
+
+    @staticmethod
+    def forward(ctx, x, of_input):
+        ctx._is_pure_view = True
+        return x.narrow(0, 0, 2) if of_input else x.clone().narrow(0, 0, 2)
+
+    @staticmethod
+    def backward(ctx, g):
+        raise RuntimeError("the view is followed instead")
+
+
+def test_a_change_of_a_view_that_a_function_calls_pure_follows_the_view():
+    x = torch.ones(3, requires_grad=True)
+    base = x.clone()
+    view = PureView.apply(base, True)
+    view *= 3
+    assert base.tolist() == [3.0, 3.0, 1.0]
+    view.sum().backward()
+    assert x.grad.tolist() == [3.0, 3.0, 0.0]
+
+
+def test_a_pure_view_of_what_forward_made_is_a_view_of_a_leaf():
+    view = PureView.apply(torch.ones(3, requires_grad=True).clone(), False)
+    with pytest.raises(RuntimeError, match="a view of a leaf Variable that requires grad"):
+        view += 1
+
+
+def test_a_pure_view_has_one_tensor_in_and_one_out():
+    class TwoOut(Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx._is_pure_view = True
+            return x.clone(), x.clone()
+
+    with pytest.raises(RuntimeError, match="Pure view custom Function can only have one input"):
+        TwoOut.apply(torch.ones(3, requires_grad=True))

@@ -330,3 +330,34 @@ def test_saved_variables_is_the_old_name_and_warns():
     with pytest.warns(DeprecationWarning, match="'saved_variables' is deprecated"):
         Saves.apply(x).backward()
     assert x.grad.item() == 6.0
+
+
+class Kept(Function):
+    """The identity; keeps each ctx that its backward is called with."""
+
+    all: ClassVar[list] = []
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x
+
+    @staticmethod
+    def backward(ctx, g):
+        Kept.all.append(ctx)
+        return ctx.saved_tensors
+
+
+AFTER = {"nothing": lambda y: y, "an operation": lambda y: y * 2, "a view": lambda y: y.view(1)}
+
+
+@pytest.mark.parametrize("then", AFTER)
+def test_saved_tensors_of_a_kept_ctx_are_gone_with_the_graph_though_it_was_retained(then):
+    x = torch.zeros(1, requires_grad=True)  # PyTorch before 2.13
+    y = AFTER[then](Kept.apply(x))
+    y.backward(retain_graph=True)
+    ctx = Kept.all.pop()
+    assert ctx.saved_tensors[0].tolist() == [0.0]
+    del y
+    with pytest.raises(RuntimeError, match="directly access saved tensors after they have already"):
+        ctx.saved_tensors  # noqa: B018

