@@ -42,6 +42,25 @@ cdef inline void push(
 ) noexcept nogil:
     cdef pair s
 """
+# The same for LANES numbers side by side, worked out in an array that nothing else can be in.
+VALUES = """
+cdef enum:
+    LANES = 8
+
+cdef inline void values(int op, double *a, double *b, double *y) noexcept nogil:
+    cdef int l
+    cdef double out[LANES]
+"""
+PUSHES = """
+cdef inline void pushes(
+    int op, double *a, double *b, double *y, double *g, double *flight_a, double *flight_b
+) noexcept nogil:
+    cdef int l
+    cdef pair s
+    cdef double out[LANES]
+    cdef double more[LANES]
+"""
+EACH = "for l in range(LANES):"
 PROBE = "#include <Python.h>\nPyMODINIT_FUNC PyInit_probe(void) { return NULL; }\n"
 
 
@@ -97,7 +116,7 @@ def translate(extension, folder):
     from Cython.Build import cythonize
     from Cython.Compiler.Errors import CompileError as CythonError
 
-    if extension.name == "engine_fast.tape":  # which cimports it
+    if extension.name in ("engine_fast.lanes", "engine_fast.tape"):  # which cimport it
         write_switch(folder)
     try:
         # force: an edited .pxd alone would not be noticed
@@ -124,14 +143,18 @@ def write_switch(folder):
         lines += inlined(node)
     chosen = next(node for node in tree_of("rules").body if names(node) == ["SELECTIONS"])
     selections = ast.literal_eval(chosen.value.args[0])
-    values, pushes = [], []
+    one, several, push_one, push_several = [], [], [], []
     for name in of:
         if f"{name}_slope" in of or f"{name}_slopes" in of:
             two = len(of[name].args.args) == 2
-            values.append([f"return of_{name}({'a, b' if two else 'a'})"])
-            pushes.append(push(name, two, f"{name}_slopes" in of, name in selections))
-    lines += cases(VALUE, values)
-    lines += cases(PUSH, pushes)
+            one.append([f"return of_{name}({'a, b' if two else 'a'})"])
+            several.append([EACH, f"    out[l] = of_{name}({'a[l], b[l]' if two else 'a[l]'})"])
+            facts = name, two, f"{name}_slopes" in of, name in selections
+            push_one.append(push(*facts))
+            push_several.append(pushes(*facts))
+    lines += cases(VALUE, one) + cases(PUSH, push_one)
+    lines += [*cases(VALUES, several), f"    {EACH}", "        y[l] = out[l]"]
+    lines += cases(PUSHES, push_several)
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "switch.pxd").write_text("\n".join(lines) + "\n", encoding="utf-8")
@@ -158,6 +181,19 @@ def push(name, two_operands, two_slopes, selection):
         f"flight[a] += {pass_on.format('s[0]')}",
         f"flight[b] += {pass_on.format('s[1]')}",
     ]
+
+
+def pushes(name, two_operands, two_slopes, selection):
+    """The same for several numbers side by side."""
+    pass_on = "chosen(g[l], {})" if selection else "g[l] * {}"
+    operands = "a[l], b[l], y[l]" if two_operands else "a[l], y[l]"
+    add = [EACH, "    flight_a[l] += out[l]"]
+    if not two_slopes:
+        slope = pass_on.format(f"of_{name}_slope({operands})")
+        return [EACH, f"    out[l] = {slope}", *add]
+    found = [f"    s = of_{name}_slopes({operands})"]
+    found += [f"    {to}[l] = {pass_on.format(f's[{k}]')}" for k, to in enumerate(("out", "more"))]
+    return [EACH, *found, *add, EACH, "    flight_b[l] += more[l]"]
 
 
 def cases(head, bodies):

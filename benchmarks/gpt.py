@@ -43,7 +43,13 @@ class Workload:
         random.seed(1)
         self.weights = self.model.make_weights(value, SYMBOLS)
         self.parameters = self.model.parameters_of(self.weights)
-        self.tokens = [26, *(ord(letter) - ord("a") for letter in WORD), 26][: 2 if tiny else None]
+        letters = [ord(letter) - ord("a") for letter in WORD[: 1 if tiny else None]]
+        self.tokens = [26, *letters, 26]
+
+    def words(self, count: int) -> list[list[int]]:
+        """Words of other letters, as long as the one."""
+        edge, inner = self.tokens[0], len(self.tokens) - 2
+        return [[edge, *random.choices(range(edge), k=inner), edge] for _ in range(count)]
 
     def loss(self) -> Any:
         return self.model.loss_of(self.tokens, self.weights)

@@ -78,6 +78,17 @@ def gpt_compiled_step(contender: str, tiny: bool) -> Work:
     return Work(lambda: work.model.train_step(work.tokens, work.weights, adam, 1e-4), SHORT)
 
 
+@row("64 words at once under engine.compile, forward and backward", *ENGINE, "tuple", unit="word")
+def gpt_batch(contender: str, tiny: bool) -> Work:
+    """The loss of gpt_compiled, of 64 words of one length, by `sum`: eight side by side."""
+    if not contender.startswith("engine"):
+        return gpt_gradients(contender, tiny)
+    value_class(contender)
+    work = gpt.compiled(tiny)
+    calls = [(word, work.weights) for word in work.words(8 if tiny else 64)]
+    return Work(lambda: work.model.loss_of.sum(calls).backward(), STEPS, len(calls))
+
+
 @row("scalar GPT with engine.dot and engine.softmax, forward and backward", *ENGINE, "tuple")
 def gpt_fused(contender: str, tiny: bool) -> Work:
     """The functions of lists, eager: one node for each sum of products."""

@@ -8,11 +8,13 @@ itself is in tape.py.
 """
 
 import functools
+import operator
 import threading
 from collections.abc import Callable
 from typing import Any
 
-from engine import modes, tape, value
+from engine import lists, modes, tape, value
+from engine.batches import Batch, lanes, takes
 from engine.nodes import Value
 from engine.reaching import (
     DICT,
@@ -35,6 +37,8 @@ MUTATES = (
     "it changes what it is given or reaches (a list, an attribute, a global), which a replay does "
     "not; return it instead"
 )
+
+UNSEEN = "it depends on something that is not seen: a random number, the time, a file"
 
 TAPES = 32  # of one function; the one that was used longest ago goes first
 IN_A_ROW = 3  # recordings for a read number, before that is refused
@@ -68,7 +72,7 @@ class Compiled:
         self.f = f
         self.name = getattr(f, "__qualname__", repr(f))
         self.check = check
-        self.calls = self.recordings = self.replays = 0
+        self.calls = self.batches = self.recordings = self.replays = 0
         self.tapes: list[Recording] = []
         self.in_a_row = 0
         self.refusal = ""
@@ -100,6 +104,86 @@ class Compiled:
             self.compare(result, eager, inputs)
             return eager
         return result
+
+    def sum(self, calls: Any) -> Any:
+        """engine.sum([f(*args) for args in calls]), f compiled, of a list of tuples of arguments.
+
+        In the compiled build calls of one structure are replayed eight at a time, side by side in
+        SIMD; in the pure build one after the other. Each has the numbers of its own replay to the
+        last bit, and so has their sum. The gradient of a Value that several calls have is theirs
+        added up, from the last call to the first; where other calls come in between (those that
+        are recorded anew, or have a tape of their own) its last bits may differ. Returns one
+        Value; raises TypeError unless f does, and for what is no list of tuples.
+        """
+        calls = list_of(calls)
+        if self.refusal:
+            raise Refused(self.refusal)
+        found: list[Batch] = []
+        if lanes and not is_plain() and value._free.acquire(False):
+            try:
+                found = self.in_lanes(calls)
+            except BaseException:  # as in a call
+                self.tapes.clear()
+                raise
+            finally:
+                value._free.release()
+        self.compare_batches(calls, found)
+        return self.total(calls, found)
+
+    def in_lanes(self, calls: list[Any]) -> list[Batch]:
+        """As many of the calls as fit tapes, by tape."""
+        fits = [r for r in self.tapes if r.grad_enabled == modes.is_grad_enabled() and takes(r)]
+        found = [Batch(recording, calls) for recording in fits if calls]
+        for i in reversed(range(len(calls))):
+            any(batch.take(i, calls[i]) for batch in found)
+        for batch in found:
+            batch.finish()
+        return [batch for batch in found if batch.numbers]
+
+    def total(self, calls: list[Any], found: list[Batch]) -> Any:
+        """The sum of batches, and of the other calls, each made alone."""
+        numbers = {i: x for batch in found for i, x in batch.numbers.items()}
+        others = {i: self(*args) for i, args in enumerate(calls) if i not in numbers}
+        for v in others.values():
+            if not isinstance(v, Value):
+                raise TypeError(f"sum: {self.name} must return a Value; got {type(v).__name__}")
+        if not found:
+            return lists.sum_list(others.values())
+        if not others and len(found) == 1:
+            return found[0].node
+        numbers.update((i, v.data) for i, v in others.items())
+        # Others first: a walk back then adds theirs last, as it does for the first calls of a sum.
+        parents = [v for v in others.values() if v.requires_grad] + [b.node for b in found]
+        y = functools.reduce(operator.add, (numbers[i] for i in range(len(calls))), 0.0)
+        return lanes.node(y, parents, [1.0] * len(parents))
+
+    def compare_batches(self, calls: list[Any], found: list[Batch]) -> None:
+        """Compare the first three sums with eager, and with check=n every n-th."""
+        self.batches += bool(found)
+        if self.batches <= COMPARED or (self.check and self.batches % self.check == 0):
+            for batch in found:
+                self.compare_batch(calls, batch)
+
+    def compare_batch(self, calls: list[Any], batch: Batch) -> None:
+        """Each number, and the derivatives of the sum, must be the same to the last bit."""
+        expected: dict[int, float] = {}
+        for i in sorted(batch.numbers, reverse=True):
+            eager = plainly(self.f, calls[i], {})
+            self.must_be_same(batch.numbers[i], eager._data)
+            with value._free:
+                for leaf, d in (tape.derivatives(eager, next(value._walks)) or {}).items():
+                    expected[leaf] = expected.get(leaf, 0.0) + d
+        with value._free:
+            ours = tape.derivatives(batch.node, next(value._walks))
+        if ours and batch.comparable():
+            for leaf, d in ours.items():
+                self.must_be_same(d, expected.get(leaf, 0.0))
+
+    def must_be_same(self, ours: float, theirs: float) -> None:
+        if bits(ours) != bits(theirs):
+            self.refuse(
+                f"a sum has {bits(ours)} where the function itself gives {bits(theirs)}; {UNSEEN}"
+            )
 
     def replay(self, given: Any) -> Any:
         """The result of the tape that fits this call, and its inputs; None where none fits."""
@@ -158,8 +242,7 @@ class Compiled:
         for a, b in zip(ours, theirs, strict=False):
             if a != b:
                 self.refuse(
-                    f"call {self.calls} gave {a} where the function itself gives {b}; it depends "
-                    "on something that is not seen: a random number, the time, a file"
+                    f"call {self.calls} gave {a} where the function itself gives {b}; {UNSEEN}"
                 )
 
 
@@ -169,6 +252,7 @@ class Recording:
     def __init__(self, f: Any, args: Any, kwargs: Any, codes: Any):
         self.grad_enabled = modes.is_grad_enabled()
         self.codes = codes
+        self.lanes: Any = None
         recorder = Recorder()
         count = [0]
         given = given_as_indices((args, kwargs), recorder, count)
@@ -273,6 +357,18 @@ class Recording:
         )
 
 
+def list_of(calls: Any) -> list[Any]:
+    """The calls, as a list of tuples of arguments."""
+    calls = list(calls)
+    for args in calls:
+        if type(args) is not tuple:
+            raise TypeError(
+                "sum: needs a list of tuples, the arguments of each call; "
+                f"got a {type(args).__name__} in it"
+            )
+    return calls
+
+
 def numbers_in(x: Any) -> list[int]:
     """The whole numbers that become indices, in order."""
     if type(x) is int:
@@ -326,7 +422,8 @@ def compile(f: Any = None, *, check: int = 0) -> Any:
     result has f's numbers to the last bit, and so have the derivatives when `backward` is called
     on it, or grad; a sum of several results may differ in the last bits. Its parents are the
     Values that f was given or reaches, so derivatives come to them at once; of second order there
-    are none. Compiled for speed; in the pure build the same tape is interpreted.
+    are none. Compiled for speed; in the pure build the same tape is interpreted. Its method
+    `sum(calls)` is the sum of several calls, in the compiled build eight at a time.
 
     Recorded anew is a call where anything is different that f depends on: the length of a list, a
     number among the arguments or in a global, a number that f reads from a Value (v.data), the

@@ -106,6 +106,7 @@ class Tape:
         self.stamps = interpreter.int_row(self.inputs)
         self.stamp = 0
         self.now = 0
+        self.shared = -1
         self.bound = []
         self.where = -1
         self.name = None
@@ -118,8 +119,9 @@ class Tape:
         if outcome == DONE:
             outcome = self.bind_roots()
         if outcome == DONE:
-            outcome = self.look_up()
+            outcome = self.find()
         if outcome == DONE:
+            self.patch()
             self.forward()
             outcome = self.checked()
         return outcome
@@ -153,11 +155,11 @@ class Tape:
         return self.bind_other(kind, plan, x)
 
     def take(self, v, slot):
-        """Take v as the input of this slot, unless it is one already, or needs a gradient where
-        the recorded one did not."""
+        """Take v as the input of this slot, unless it is one already, of this call or of several
+        that share it, or needs a gradient where the recorded one did not."""
         needs = interpreter.ints(self.needs)
         numbers = interpreter.doubles(self.x)
-        if v._mark == self.now or v._requires_grad != needs[slot]:
+        if v._mark == self.now or v._mark == self.shared or v._requires_grad != needs[slot]:
             return False
         v._mark = self.now
         numbers[slot] = v._data
@@ -218,8 +220,8 @@ class Tape:
         index[plan[1]] = x
         return DONE
 
-    def look_up(self):
-        """Write the slots that the indices choose into the operations that use them."""
+    def find(self):
+        """Look up the slots that the indices choose."""
         lookups = interpreter.ints(self.lookups)
         tables = interpreter.ints(self.tables)
         index = interpreter.ints(self.index)
@@ -237,10 +239,10 @@ class Tape:
             if k < 0 or k >= rows:
                 return OUT_OF_RANGE
             found[i] = tables[lookups[3 * i] + k]
-        self.patch()
         return DONE
 
     def patch(self):
+        """Write the slots that were found into the operations that use them."""
         found = interpreter.ints(self.found)
         patches = interpreter.ints(self.patches)
         a, b, c = interpreter.ints(self.a), interpreter.ints(self.b), interpreter.ints(self.c)

@@ -37,7 +37,7 @@ cdef class Tape:
     cdef readonly Py_ssize_t inputs, base, count
     cdef Py_ssize_t read_count, answer_count, lookup_count, patch_count, range_count
     cdef int stamp
-    cdef long long now
+    cdef long long now, shared
     cdef public list bound
     cdef public Py_ssize_t where
     cdef public object name
@@ -59,7 +59,7 @@ cdef class Tape:
     @cython.locals(index="int *")
     cdef int bind_index(self, tuple plan, object x) except -1
     @cython.locals(lookups="int *", tables="int *", index="int *", found="int *", ranges="int *", i=Py_ssize_t, k=int, rows=int)
-    cdef int look_up(self) except -1
+    cdef int find(self) except -1
     @cython.locals(found="int *", patches="int *", a="int *", b="int *", c="int *", args="int *", i=Py_ssize_t, slot=int, place=int)
     cdef int patch(self) except -1
     @cython.locals(x="double *", ops="int *", a="int *", b="int *", c="int *", args="int *", base=Py_ssize_t, i=Py_ssize_t)
