@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from engine import by_hand, checks, depth, hooks, modes, nodes, value
+from engine import by_hand, checks, depth, hooks, interpreter, modes, nodes, value
 from engine.nodes import Node, Value
 from engine.quiet import quiet
 from engine.registry import contributions
@@ -43,6 +43,7 @@ def topological(roots: Iterable[Edge]) -> list[Any]:
     done: set[int] = set()
     open_nodes = [node for node, _ in roots][::-1]
     while open_nodes:
+        interpreter.check_signals()
         node = open_nodes.pop()
         key = id(node)
         if key in done:
@@ -87,6 +88,7 @@ class Walk:
         reach = set(ends)
         needed: set[int] = set()
         for node in self.order if ends else ():
+            interpreter.check_signals()
             if any(e is not None and id(e[0]) in reach for e in edges(node)):
                 reach.add(id(node))
                 needed.add(id(node))

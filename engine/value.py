@@ -480,12 +480,17 @@ def walk(root, gradient):
     """Set the gradients of all nodes below root; False, and nothing done, where user code runs."""
     if (modes.watched and modes.state.observers) or not _free.acquire(False):
         return False
-    order = []
+    order, leaves = [], []
     try:
         if not arrange(order, root, next(_walks)):
             return False
         root._flight = gradient
-        for v in push_back(order):
+        while len(order) > 100000:  # in parts: a Ctrl-C is answered between two
+            interpreter.check_signals()
+            leaves += push_back(order[-100000:])
+            del order[-100000:]
+        leaves += push_back(order)
+        for v in leaves:
             keep(v, v._flight)
         return True
     finally:
@@ -500,7 +505,7 @@ def arrange(order, root, now):
     v._mark = now
     while True:
         interpreter.check_signals()
-        for _ in range(1000000):
+        for _ in range(100000):
             p = v._a
             if p is None or p._mark == now:
                 p = v._b

@@ -1,6 +1,6 @@
 # C fields of engine/graph.py: the state of a walk.
 
-from engine_fast cimport checks, modes, nodes
+from engine_fast cimport checks, interpreter, modes, nodes
 
 cdef class Walk:
     cdef object __weakref__

@@ -38,7 +38,7 @@ cdef object binary(object a, object b, rules.binary_value value, rules.binary_sl
 cdef object named(object a, object b, rules.binary_value value, rules.binary_slopes slopes, object op)
 cpdef Value observed(Value v, object op, tuple operands)
 cdef void empty(Value v)
-@cython.locals(v=Value)
+@cython.locals(v=Value, order=list, leaves=list)
 cdef bint walk(Value root, double gradient) except -1
 @cython.locals(v=Value, p=Value, extra=Extra, waiting=list)
 cdef bint arrange(list order, Value root, long long now) except -1

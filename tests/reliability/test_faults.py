@@ -106,6 +106,44 @@ def test_ctrl_c_is_answered_in_the_middle_of_a_long_walk(long, figure):
     assert engine.is_grad_enabled()
 
 
+def looks(work, see):
+    """What see() gave each time that work() let a signal in; the next is due a moment later."""
+    seen = []
+
+    def handler(number, frame):
+        seen.append(see())
+        signal.setitimer(signal.ITIMER_REAL, 1e-4)
+
+    before = signal.signal(signal.SIGALRM, handler)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 1e-4)
+        work()
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    return seen
+
+
+@ALARMS
+def test_a_scalar_walk_looks_for_signals_every_hundred_thousand_nodes_both_ways():
+    count = 1_000_000 if COMPILED else 100_000
+    _, y = scalar_graph(count)
+    seen = looks(y.backward, lambda: y.grad)  # which is set when the nodes are in order
+    assert min(seen.count(0.0), seen.count(1.0)) >= count // 200_000
+
+
+@ALARMS
+@pytest.mark.parametrize(
+    "ask", [lambda x, y: y.backward(), lambda x, y: grad(y, x)], ids=["backward", "grad"]
+)
+def test_a_general_walk_looks_for_signals_while_it_orders_the_nodes(ask):
+    x, y = scalar_graph(100_000)
+    called = []
+    y.register_hook(called.append)
+    seen = looks(lambda: ask(x, y), lambda: len(called))
+    assert seen.count(0) > 5
+
+
 @ALARMS
 def test_a_compiled_loop_that_is_interrupted_goes_on_afterwards(long, figure):
     v = Value(0.5)
