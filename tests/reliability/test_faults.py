@@ -108,17 +108,19 @@ def test_ctrl_c_is_answered_in_the_middle_of_a_long_walk(long, figure):
 
 def looks(work, see):
     """What see() gave each time that work() let a signal in; the next is due a moment later."""
-    seen = []
+    seen, going_on = [], [True]
 
     def handler(number, frame):
         seen.append(see())
-        signal.setitimer(signal.ITIMER_REAL, 1e-4)
+        if going_on:
+            signal.setitimer(signal.ITIMER_REAL, 1e-4)
 
     before = signal.signal(signal.SIGALRM, handler)
     try:
         signal.setitimer(signal.ITIMER_REAL, 1e-4)
         work()
     finally:
+        going_on.clear()
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
     return seen
