@@ -261,7 +261,7 @@ def declare(name, source):
         f"engine_fast.{name}",
         [str(source.relative_to(ROOT))],
         define_macros=list(macros.items()),
-        include_dirs=[numpy.get_include()],
+        include_dirs=[numpy.get_include(), "engine_fast"],
         optional=not REQUIRE,
     )
 

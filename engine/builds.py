@@ -38,7 +38,8 @@ def sources(root: Path = ROOT) -> dict[str, Path]:
 def digest(root: Path = ROOT) -> int:
     """CRC-32 of the version and of every file that engine_fast is compiled from."""
     crc = crc32(__version__.encode())
-    for path in [*sources(root).values(), *sorted((root / "engine_fast").glob("*.pxd"))]:
+    beside = sorted(p for p in (root / "engine_fast").iterdir() if p.suffix in (".pxd", ".h"))
+    for path in [*sources(root).values(), *beside]:
         crc = crc32(path.read_bytes(), crc32(path.name.encode(), crc))
     return crc
 

@@ -1,13 +1,13 @@
 """What programs written for micrograd and microgpt expect of a Value, besides arithmetic.
 
-All of it is found through `Value.__getattr__`, which asks `lookup`; `value.py` stays one idea.
+All of it is found by `lookup`, for names that the class does not have; `value.py` stays one idea.
 """
 
 from collections.abc import Callable, Iterator
 from types import MethodType
 from typing import Any
 
-from engine import value
+from engine import nocython, value
 
 Value = value.Value
 
@@ -40,13 +40,18 @@ SPELLING = {
 
 def attribute(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """Make the function's name an attribute of every Value, computed when it is read."""
-    ATTRIBUTES[function.__name__] = function
-    return function
+    return enter(ATTRIBUTES, function.__name__, function)
 
 
 def method(function: Callable[..., Any]) -> Callable[..., Any]:
     """Make the function a method of every Value."""
-    METHODS[function.__name__] = function
+    return enter(METHODS, function.__name__, function)
+
+
+def enter(table: dict[str, Any], name: str, function: Any) -> Any:
+    """Put the function where `lookup` finds it by that name."""
+    table[name] = function
+    nocython.find(Value, name, lookup)
     return function
 
 
@@ -58,7 +63,7 @@ def lookup(v: Any, name: str) -> Any:
         return MethodType(METHODS[name], v)
     if name in EMPTY:
         return EMPTY[name]
-    raise AttributeError(f"a Value has no attribute {name!r}")
+    raise AttributeError(f"{type(v).__name__!r} object has no attribute {name!r}", name=name, obj=v)
 
 
 def links(v: Any) -> Iterator[tuple[Any, float]]:

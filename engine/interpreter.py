@@ -8,6 +8,11 @@ from operator import is_
 from typing import Any
 
 
+def pool(cls: Any) -> None:
+    """Have the objects of this class lie side by side in memory of their own, and be born outside
+    the garbage collector's lists."""
+
+
 def is_tracked(x: Any) -> bool:
     """Whether the garbage collector looks at x."""
     return True

@@ -108,7 +108,7 @@ def rule(function: Any = None, *, selection: bool = False) -> Any:
 def register(new: Rule) -> None:
     """Make a rule known: to walks by its name, to Values and Tensors as a method."""
     RULES[new.name] = new
-    habits.METHODS[new.name] = new
+    habits.enter(habits.METHODS, new.name, new)
     if new.selection:
         value.selections.add(new.name)
     for plug_in in on_rule:

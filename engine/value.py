@@ -109,8 +109,8 @@ def node(y, a, slope_a, b, slope_b, op):
     v._slope_a = slope_a
     v._slope_b = slope_b
     v._extra = op if v._requires_grad else None
-    if cython.compiled and not (tracked(a) or tracked(b)):
-        interpreter.untrack(v)
+    if cython.compiled and (tracked(a) or tracked(b)):
+        interpreter.track(v)
     return v
 
 
@@ -138,21 +138,12 @@ def option(a, number, value, slope, op):
 
 def binary(a, b, value, slopes, op):
     """The operation of two operands, one of which may be a number; NotImplemented for others."""
-    p = q = None
-    if type(a) is Value or isinstance(a, Value):
-        p = a
-        x = p._data
-    elif is_number(a):
-        x = as_float(a, op)
-    else:
+    p = a if isinstance(a, Value) else None
+    q = b if isinstance(b, Value) else None
+    if (p is None and not is_number(a)) or (q is None and not is_number(b)):
         return NotImplemented
-    if type(b) is Value or isinstance(b, Value):
-        q = b
-        z = q._data
-    elif is_number(b):
-        z = as_float(b, op)
-    else:
-        return NotImplemented
+    x = as_float(a, op) if p is None else p._data
+    z = as_float(b, op) if q is None else q._data
     y = value(x, z)
     slope_a, slope_b = slopes(x, z, y)
     if p is None or not p._requires_grad:
@@ -161,7 +152,19 @@ def binary(a, b, value, slopes, op):
     if q is None or not q._requires_grad:
         q = None
         slope_b = z
-    v = node(y, p, slope_a, q, slope_b, op)
+    v = Value.__new__(Value)
+    v._data = y
+    v._grad = 0.0
+    v._has_grad = False
+    v._mark = 0
+    v._a = p
+    v._b = q
+    v._slope_a = slope_a
+    v._slope_b = slope_b
+    v._requires_grad = p is not None or q is not None
+    v._extra = op if v._requires_grad else None
+    if cython.compiled and (tracked(p) or tracked(q)):
+        interpreter.track(v)
     return observed(v, op, (a, b)) if modes.watched else v
 
 
@@ -220,7 +223,6 @@ def compare(relation, v, x):
 
 
 @cython.trashcan(True)
-@cython.freelist(4096)
 @cython.cclass
 class Value:
     """A number in a graph: a double that knows what it was made of.
@@ -243,8 +245,7 @@ class Value:
         self._requires_grad = requires_grad
         if parents:
             links.by_hand(self, tuple(parents), slopes)
-        elif cython.compiled and type(self) is Value:
-            interpreter.untrack(self)
+            interpreter.track(self)
         if label:
             self.label = label
 
@@ -460,6 +461,9 @@ class Value:
                 interpreter.track(self)
 
 
+interpreter.pool(Value)
+
+
 def empty(v):
     """The fields of a node that has no gradient, no parents and nothing extra."""
     v._grad = v._slope_a = v._slope_b = 0.0
@@ -512,23 +516,22 @@ def arrange(order, root, now):
                 if p is None or p._mark == now:
                     p = None
                     if type(v._extra) is Extra:
-                        extra = v._extra
-                        if extra.runs_user_code():
+                        if v._extra.runs_user_code():
                             return False
-                        p = further(extra, now, order)
-            if p is not None:
-                p._mark = now
-                p._flight = 0.0
-                if p._a is None and p._b is None and p._extra is None:
-                    order.append(p)
-                    continue
+                        p = further(v._extra, now, order)
+                    if p is None:
+                        order.append(v)
+                        if not waiting:
+                            return True
+                        v = waiting.pop()
+                        continue
+            p._mark = now
+            p._flight = 0.0
+            if p._a is None and p._b is None and p._extra is None:
+                order.append(p)
+            else:
                 waiting.append(v)
                 v = p
-            else:
-                order.append(v)
-                if not waiting:
-                    return True
-                v = waiting.pop()
 
 
 def further(extra, now, order):

@@ -1,8 +1,6 @@
 # The functions of engine/interpreter.py, from CPython's C interface.
 
 cdef extern from "Python.h":
-    bint is_tracked "PyObject_GC_IsTracked"(object x)
-    void track "engine_track"(object x)
     void untrack "PyObject_GC_UnTrack"(object x)
     int check_signals "PyErr_CheckSignals"() except -1
     int set_attribute "PyObject_GenericSetAttr"(object x, object name, object value) except -1
@@ -30,9 +28,6 @@ cdef extern from *:
             ((PyListObject *)xs)->ob_item, ((PyListObject *)ys)->ob_item, n * sizeof(PyObject *)
         ) == 0);
     }
-    static inline void engine_track(PyObject *x) {
-        if (!PyObject_GC_IsTracked(x)) PyObject_GC_Track(x);
-    }
     """
     object row "engine_row"(Py_ssize_t n)
     double *doubles "engine_doubles"(object row)
@@ -40,3 +35,8 @@ cdef extern from *:
     int *ints "engine_ints"(object row)
     bint same_bits "engine_same_bits"(double a, double b)
     bint same_items "engine_same_items"(list xs, list ys)
+
+cdef extern from "pool.h":
+    void pool "engine_pool"(object cls)
+    bint is_tracked "engine_is_tracked"(object x)
+    void track "engine_track"(object x)

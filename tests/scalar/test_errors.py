@@ -114,7 +114,7 @@ def test_slopes_must_be_as_many_as_parents_and_numbers():
 
 
 def test_an_attribute_that_is_not_there_is_named():
-    with pytest.raises(AttributeError, match="a Value has no attribute 'gard'"):
+    with pytest.raises(AttributeError, match="'Value' object has no attribute 'gard'"):
         _ = Value(1.0).gard
 
 
