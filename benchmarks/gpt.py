@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 import math
 import random
 import sys
+from array import array
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -106,6 +109,45 @@ def of_floats(tiny: bool = False) -> Workload:
     work = Workload(float, tiny)
     vars(work.model).update(softmax=softmax, rectified=rectified, surprise=surprise)
     return work
+
+
+def of_casadi(tiny: bool = False) -> tuple[Callable[[], object], Any]:
+    """Loss and gradient as one CasADi function of the weights, which reuses its buffers: a step,
+    and the array of the gradient that it fills. The word is part of the function."""
+    casadi: Any = importlib.import_module("casadi")
+    work = Workload(float, tiny)
+    numbers = work.parameters
+    symbols = [casadi.SX.sym("w") for _ in numbers]
+    inputs = iter(symbols)
+    work.weights = {
+        name: [[next(inputs) for _ in row] for row in table] for name, table in work.weights.items()
+    }
+    vars(work.model).update(
+        softmax=functools.partial(casadi_softmax, casadi),
+        rectified=lambda x: [casadi.fmax(a, 0.0) for a in x],
+        surprise=lambda chances, right: -casadi.log(chances[right]),
+    )
+    x, loss = casadi.vertcat(*symbols), work.loss()
+    f = casadi.Function("loss", [x], [loss, casadi.densify(casadi.gradient(loss, x))])
+    buffer, evaluate = f.buffer()
+    given, number = array("d", numbers), array("d", [0.0])
+    gradient = array("d", numbers)
+    buffer.set_arg(0, memoryview(given))
+    buffer.set_res(0, memoryview(number))
+    buffer.set_res(1, memoryview(gradient))
+
+    # CasADi keeps none of these alive.
+    def step(kept: Any = (f, buffer, given, number, gradient)) -> None:
+        evaluate()
+
+    return step, gradient
+
+
+def casadi_softmax(casadi: Any, scores: list[Any]) -> list[Any]:
+    highest = functools.reduce(casadi.fmax, scores)
+    powers = [casadi.exp(score - highest) for score in scores]
+    total = sum(powers)
+    return [power / total for power in powers]
 
 
 def softmax(scores: list[float]) -> list[float]:

@@ -59,9 +59,12 @@ def gpt_optimizer(contender: str, tiny: bool) -> Work:
     return Work(lambda: work.model.train_step(work.tokens, work.weights, adam, 1e-4), STEPS)
 
 
-@row("scalar GPT under engine.compile, forward and backward", *ENGINE, "tuple")
+@row("scalar GPT under engine.compile, forward and backward", *ENGINE, "tuple", "casadi")
 def gpt_compiled(contender: str, tiny: bool) -> Work:
     """The loss of gpt_gradients from its tape; softmax by engine.softmax, sums as they are."""
+    if contender == "casadi":
+        gpt.leave_engine_out()
+        return Work(gpt.of_casadi(tiny)[0], SHORT)
     if not contender.startswith("engine"):
         return gpt_gradients(contender, tiny)
     value_class(contender)

@@ -102,3 +102,24 @@ def big_net(contender: str, tiny: bool) -> Work:
     if contender == "five products":
         return Work(five_products(sizes), 4)
     return Work(two_layers(torch_names(contender), sizes), 4)
+
+
+def optimizer_steps(torch: Any, name: str, tiny: bool, **options: float) -> Callable[[], object]:
+    """Steps of torch.optim's optimizer of that name on the two-layer net's weights."""
+    params = []
+    for shape in ((3, 4), (4, 1)) if tiny else ((1000, 100), (100, 10)):
+        x = torch.from_numpy(numbers(*shape)).requires_grad_()
+        x.grad = torch.from_numpy(numbers(*shape))
+        params.append(x)
+    step: Callable[[], object] = getattr(torch.optim, name)(params, lr=1e-9, **options).step
+    return step
+
+
+@row("a step of optim.Adam on 1000x100 and 100x10, float32", *ENGINE, "torch")
+def adam_of_tensors(contender: str, tiny: bool) -> Work:
+    return Work(optimizer_steps(torch_names(contender), "Adam", tiny), 100)
+
+
+@row("a step of optim.SGD with momentum on the same", *ENGINE, "torch")
+def sgd_of_tensors(contender: str, tiny: bool) -> Work:
+    return Work(optimizer_steps(torch_names(contender), "SGD", tiny, momentum=0.9), 100)

@@ -37,6 +37,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 # Rules that have a batched kernel, forward and backward, which is used where no graph is made.
 FORWARD = {"relu": kernels.relu_forward, "abs": np.abs}  # np.fabs makes floats of integers
+# Rules that are one ufunc: in place they need no other array.
+LOOPS = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide}
 BACKWARD = {"relu": kernels.relu_backward}
 
 # Rules whose result on integers is an integer; on others integers become floats first.
@@ -662,6 +664,8 @@ class Tensor(nodes.TensorBase):
         operands = (self, *map(checked_operand, others))
         recorded = modes.is_grad_enabled() and nodes.any_needs_grad(operands)
         views.check(self, f"{rule.name}_", recorded)
+        if not recorded and directly(self, rule, operands):
+            return self
         out = apply_rule(rule, operands)
         fits_in_place(self, out, f"{rule.name}_")
         node = out._node
@@ -748,6 +752,21 @@ def copy_of(x: Tensor) -> Tensor:
     t = make(x._array.copy())
     t._node, t._output_nr, t._requires_grad = x.grad_fn, x._output_nr, x.requires_grad
     return t
+
+
+def directly(x: Tensor, rule: Rule, operands: tuple[Any, ...]) -> bool:
+    """Change x in place with no array in between, where the rule is one loop of NumPy over numbers
+    of x's own dtype and shape, or one number; False where it is not."""
+    ufunc = LOOPS.get(rule.name)
+    if ufunc is None or len(operands) != 2 or x._array.dtype.kind != "f" or modes.observers():
+        return False
+    a, b = as_arrays(rule, as_operands(operands))
+    if a is not x._array or np.shape(b) not in ((), a.shape):
+        return False
+    with quiet():
+        ufunc(a, b, out=a)
+    x._shared_counter()[0] += 1
+    return True
 
 
 def fits_in_place(x: Tensor, out: Tensor, name: str) -> None:

@@ -71,6 +71,16 @@ def test_the_gpt_on_bare_floats_does_the_arithmetic_of_the_values():
     )
 
 
+@pytest.mark.skipif(find_spec("casadi") is None, reason="casadi is not installed")
+def test_casadi_has_the_gradients_of_engine():
+    work = gpt.Workload(engine.Value, tiny=True)
+    work.step()
+    step, gradient = gpt.of_casadi(tiny=True)
+    step()
+    expected = [p.grad for p in work.parameters]
+    assert list(gradient) == pytest.approx(expected, rel=1e-9, abs=1e-12)
+
+
 def test_the_gpt_step_has_the_size_that_is_told():
     work = gpt.Workload(TupleValue)
     assert len(work.parameters) == 4192
@@ -87,7 +97,7 @@ def contenders_here():
 
 @pytest.mark.parametrize(("row", "contender"), list(contenders_here()))
 def test_a_row_runs_a_round_of_each_contender_at_tiny_size(row: Row, contender):
-    if contender in ("torch", "micrograd") and find_spec(contender) is None:
+    if contender in ("torch", "micrograd", "casadi") and find_spec(contender) is None:
         with pytest.raises(ImportError, match=contender):
             row.prepare(contender, True)
     else:

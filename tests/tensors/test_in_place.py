@@ -61,3 +61,16 @@ def test_clamp_in_place_needs_a_limit():
     with pytest.raises(RuntimeError, match="clamp_: at least one of 'min' or 'max'"):
         engine.ones(2).clamp_()
     assert engine.tensor([-1.0, 2.0]).clip_(0, 1).tolist() == [0.0, 1.0]
+
+
+@pytest.mark.parametrize("name", ["add", "sub", "mul", "div"])
+@pytest.mark.parametrize("other", ["tensor", "number", "itself turned", "a row", "double"])
+def test_arithmetic_in_place_has_the_numbers_of_the_other_form(name, other, rng):
+    x = engine.tensor(rng.standard_normal((4, 4)), dtype=engine.float32)
+    others = {"tensor": engine.tensor(rng.standard_normal((4, 4)), dtype=engine.float32)}
+    others |= {"number": 0.3, "itself turned": x.t(), "a row": others["tensor"][0]}
+    y = others.get(other, others["tensor"].double())
+    expected, memory, version = getattr(x, name)(y).float(), x.data_ptr(), x._version
+    assert getattr(x, f"{name}_")(y) is x
+    assert x.tolist() == expected.tolist()
+    assert (x.data_ptr(), x._version, x.dtype) == (memory, version + 1, engine.float32)
