@@ -86,7 +86,7 @@ def _will_engine_execute_node(node: Any) -> bool:
     target = node.variable if isinstance(node, AccumulateGrad) else node
     if walk.wanted is None:
         return any(x is target for x in walk.order)
-    asked = (id(target), 0) in walk.wanted
+    asked = any(key == id(target) for key, _ in walk.wanted)
     if leaf and asked and not walk.writes:
         raise RuntimeError(
             "_will_engine_execute_node: a leaf, and we are currently running autograd.grad()"

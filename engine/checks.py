@@ -164,7 +164,7 @@ def fit(g: Any, edge: Any, node: Node, i: int, create_graph: bool) -> Any:
         return fit_number(g, node, i, create_graph)
     shape, dtype = (
         (target._array.shape, target._array.dtype)
-        if isinstance(target, nodes.TensorBase)
+        if isinstance(target, nodes.TensorBase) and target._output_nr == output
         else target._shapes[output]
     )
     if not isinstance(g, nodes.TensorBase):

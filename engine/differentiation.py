@@ -1,9 +1,10 @@
 """`grad` and `backward`: derivatives of given outputs by given inputs."""
 
 import threading
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from engine import graph, modes, value
+from engine import depth, graph, modes, value
 from engine.attention import warn
 from engine.graph import edge_key
 from engine.habits import Value
@@ -34,9 +35,12 @@ def differentiated(x: Any) -> tuple[Any, ...]:
 
 def stand_in(edge: GradientEdge) -> Any:
     """What stands at an edge: the leaf or Value itself, or a Tensor of zeros in the same place."""
-    if hasattr(edge.node, "variable"):
-        return edge.node.variable
-    return attach(zero(edge.node._shapes[edge.output_nr]), edge.node, edge.output_nr)
+    node, i = edge
+    leaf = getattr(node, "variable", None)
+    if leaf is not None and (isinstance(leaf, Value) or leaf._output_nr == i):
+        return leaf
+    node = node if leaf is None else leaf
+    return attach(zero(node._shapes[i]), node, i)
 
 
 def seeds(
@@ -105,11 +109,36 @@ def backward(
     accumulated(outputs, starts, retain_graph, create_graph, inputs)
 
 
+def kind_of_walk() -> Any:
+    """Walk, or what an observer of this thread (anomaly detection) has in its place."""
+    return next((o.walk for o in modes.observers() if hasattr(o, "walk")), graph.Walk)
+
+
+def walked(
+    roots: Sequence[Any],
+    gradients: Sequence[Any],
+    inputs: Any,
+    retain: bool | None,
+    create: bool,
+    writes: bool = False,
+) -> graph.Walk:
+    """A walk from the roots with these gradients, done."""
+    starts = [edge_of(x) for x in roots]
+    ends = None if inputs is None else [edge_of(x) for x in inputs]
+    walk = kind_of_walk()(starts, ends, create if retain is None else retain, create)
+    if writes:
+        walk.let_write(ends or ())
+    for start, g in zip(starts, gradients, strict=True):
+        walk.add(start, g.data if isinstance(g, Value) and not create else g)
+    depth.run(walk.run)
+    return walk
+
+
 def accumulated(
     roots: list[Any], gradients: list[Any], retain: bool | None, create: bool, inputs: Any
 ) -> None:
     """Add the derivatives of the roots to `.grad` of their leaves, or of the inputs given."""
-    walk = graph.walked(roots, gradients, inputs, retain, create, writes=True)
+    walk = walked(roots, gradients, inputs, retain, create, writes=True)
     arrived = walk.arrived
     if inputs is not None:
         keys = [(x, edge_key(edge_of(x))) for x in inputs]
@@ -189,7 +218,7 @@ def grad(
             "but got: allow_unused=False"
         )
     outputs, starts = seeds(outputs, grad_outputs, "grad", bool(allow_unused or materialize_grads))
-    walk = graph.walked(outputs, starts, inputs, retain_graph, create_graph)
+    walk = walked(outputs, starts, inputs, retain_graph, create_graph)
     found = [walk.captured.get(edge_key(edge_of(x))) for x in inputs]
     return tuple(
         answer(i, x, g, materialize_grads, allow_unused)

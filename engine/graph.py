@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from engine import by_hand, checks, depth, hooks, interpreter, modes, nodes, value
+from engine import by_hand, checks, hooks, interpreter, modes, nodes, value
 from engine.nodes import Node, Value
 from engine.quiet import quiet
 from engine.registry import contributions
@@ -139,12 +139,22 @@ class Walk:
         if not arrived and not isinstance(node, Node):
             for edge in filter(None, edges(node)):
                 self.add(edge, None)
-        elif isinstance(node, nodes.TensorBase) or (isinstance(node, Value) and node.is_leaf):
+        elif isinstance(node, nodes.TensorBase):
+            self.visit_leaf(node, arrived)
+        elif isinstance(node, Value) and node.is_leaf:
             self.arrived.append((node, arrived[0]))
         elif isinstance(node, Value):
             self.visit_value(node, hooks.run_on_value(node, arrived[0]))
         else:
             self.visit_node(node, arrived)
+
+    def visit_leaf(self, leaf: Any, arrived: dict[int, Any]) -> None:
+        """Keep a leaf's gradient for the end; one asked for at a place it has left is captured."""
+        for i, g in arrived.items():
+            if self.wanted is None or i == leaf._output_nr:
+                self.arrived.append((leaf, g))
+            else:
+                self.captured[id(leaf), i] = g
 
     def visit_value(self, v: Any, g: Any) -> None:
         """An operation on Values: its slopes turn its gradient into those of its parents."""
@@ -189,8 +199,8 @@ class Walk:
             g = hooks.run_on_value(x, g) if x.is_leaf else g
         elif x._hooks is not None and x.is_leaf:
             g = x._hooks.on_leaf(g, self.writes)
-        if self.wanted is not None and (id(x), 0) in self.wanted:
-            self.captured[id(x), 0] = g
+        if self.wanted is not None and (key := edge_key(nodes.edge_of(x))) in self.wanted:
+            self.captured[key] = g
         return g
 
 
@@ -210,28 +220,3 @@ def value_contributions(v: Any, g: Any, create_graph: bool) -> list[tuple[Edge, 
         return by_hand.pushed(v, g)
     pairs = [(v._a, v._slope_a), (v._b, v._slope_b), *(extra.pairs() if extra else ())]
     return [((p, 0), value.contribution(v, g, slope)) for p, slope in pairs if p is not None]
-
-
-def kind_of_walk() -> Any:
-    """Walk, or what an observer of this thread (anomaly detection) has in its place."""
-    return next((o.walk for o in modes.observers() if hasattr(o, "walk")), Walk)
-
-
-def walked(
-    roots: Sequence[Any],
-    gradients: Sequence[Any],
-    inputs: Any,
-    retain: bool | None,
-    create: bool,
-    writes: bool = False,
-) -> Walk:
-    """A walk from the roots with these gradients, done."""
-    starts = [nodes.edge_of(x) for x in roots]
-    ends = None if inputs is None else [nodes.edge_of(x) for x in inputs]
-    walk = kind_of_walk()(starts, ends, create if retain is None else retain, create)
-    if writes:
-        walk.let_write(ends or ())
-    for start, g in zip(starts, gradients, strict=True):
-        walk.add(start, g.data if isinstance(g, Value) and not create else g)
-    depth.run(walk.run)
-    return walk

@@ -28,6 +28,7 @@ class TensorBase:
     _requires_grad: bool
     _view: Any
     _reshaped = False  # whether the tensor got another shape in place
+    _shapes: Any = {}  # noqa: RUF012  of a leaf at the places in graphs that it has left
 
 
 DIFFERENTIABLE: Any = (Value, TensorBase)
@@ -59,7 +60,9 @@ class Node:
     """A node of the graph: one call of an operation, with an edge to each of its inputs.
 
     An edge is a pair (node, output number), None for a constant; a Value, and a leaf Tensor,
-    stands for its own node. `shapes` has one entry per output: (shape, dtype), None for a Value.
+    stands for its own node. A leaf whose memory or shape is exchanged in place gets another
+    number: graphs made before lead to the place that it has left. `shapes` has one entry per
+    output: (shape, dtype), None for a Value.
     Hidden edges lead to nodes that are visited after this one, but get no gradient from it.
     """
 
@@ -121,8 +124,10 @@ def edge_of(x: Any) -> Any:
     """Where the gradient of x goes: (node, output number), or None for a constant."""
     if not needs_grad(x):
         return None
-    node = None if isinstance(x, Value) else x.grad_fn
-    return (x, 0) if node is None else (node, x._output_nr)
+    if isinstance(x, Value):
+        return x, 0
+    node = x.grad_fn
+    return (x if node is None else node), x._output_nr
 
 
 def link(node: Node, inputs: tuple[Any, ...]) -> None:

@@ -315,7 +315,13 @@ def copied_like(array: Any, leaf: Any) -> Any:
     out = np.empty_like(leaf)
     if out.strides != leaf.strides:
         out = np.empty(leaf.shape, leaf.dtype)
-    np.copyto(out, array)
+    try:
+        np.copyto(out, array)
+    except ValueError:
+        raise RuntimeError(
+            f"backward: a gradient of shape {array.shape} arrived at a leaf that had this shape in "
+            f"the graph and was given the shape {leaf.shape} in place since"
+        ) from None
     return out
 
 

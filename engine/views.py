@@ -33,16 +33,24 @@ class View:
     (None: from the base itself).
 
     refusal: why a change in place is an error, or "". version: the count of changes at which the
-    view's place in the graph was last right.
+    view's place in the graph was last right. changed: the node of the base after a change in
+    place of this view, with the count of changes then, until that place is found.
     """
 
-    __slots__ = ("previous", "refusal", "step", "version")
+    __slots__ = ("changed", "previous", "refusal", "step", "version")
 
     def __init__(self, previous: Any, step: Callable[[Any], Any], version: int, refusal: str = ""):
+        self.changed: Any = None
         self.previous = previous
         self.step = step
         self.version = version
         self.refusal = refusal
+
+    def changed_by(self, node: Any, count: int) -> "View":
+        """This view after a change in place, whose CopySlices the node is."""
+        view = View(self.previous, self.step, -1, self.refusal)
+        view.changed = node, count
+        return view
 
     def replay(self, base: Any) -> Any:
         """The same view of any tensor with the shape and layout of the base."""
@@ -86,6 +94,7 @@ def returned(out: Any, node: Any) -> None:
     if out._view is not None:
         several = len(node._shapes) > 1
         out._view.refusal = MULTI if several else "" if node._is_pure_view else CUSTOM
+        out._view.version = changes(out._counter)
 
 
 def as_is(x: Any) -> Any:
@@ -95,22 +104,36 @@ def as_is(x: Any) -> Any:
 
 def grad_fn(view: Any) -> Any:
     """The node of a view, made anew if its base or another view was changed in place since."""
-    how = view._view
-    if how.version == changes(view._counter) or not view._base._requires_grad:
+    how, base = view._view, view._base
+    if how.version == changes(view._counter):
         return view._node
+    if not base._requires_grad:
+        if view._node is None:
+            return None
+        base = left_behind(how, view)
     if how.refusal:
         raise RuntimeError(refused(view, "its base or another view of its base has been"))
     old = view._node
     before = modes.set_grad(True)
     try:
-        again = replayed(how, view._base)
+        again = replayed(how, base)
     finally:
         modes.set_grad(before)
     check_place(view, again)
     view._node, view._output_nr, view._requires_grad = again._node, again._output_nr, True
-    how.version = changes(view._counter)
+    how.version, how.changed = changes(view._counter), None
     keep_retained(view, old)
     return view._node
+
+
+def left_behind(how: View, view: Any) -> Any:
+    """What a changed view is a view of after its base was detached in place: the base as the last
+    change left it, where that was one of this view; else a leaf that no gradient is asked for."""
+    base = view._base.detach()
+    if how.changed is not None and how.changed[1] == changes(view._counter):
+        return nodes.attach(base, how.changed[0], 0)
+    base._requires_grad = True
+    return base
 
 
 TURNED = (
@@ -148,6 +171,13 @@ def refused(x: Any, event: str) -> str:
         f"{who}{' of a view which' if node is not None else ''} was created in no_grad mode and "
         f"{event} modified inplace with grad mode enabled. {refusal}"
     )
+
+
+def leave_place(x: Any) -> None:
+    """Give a leaf whose memory or shape is about to be exchanged another place in graphs."""
+    if x._requires_grad and x._node is None and x._base is None:
+        x._shapes = {**x._shapes, x._output_nr: nodes.shape_of(x)}
+        x._output_nr += 1
 
 
 def check(x: Any, name: str, recorded: bool) -> None:
@@ -192,7 +222,7 @@ def rebase(x: Any, node: Node, i: int) -> Any:
     if x._base is not None:
         whole, old = x._base, x._base._node
         node, i = CopySlices(x, node, i), 0
-        x._view.version = -1
+        x._view = x._view.changed_by(node, changes(x._counter))
     whole._node, whole._output_nr, whole._requires_grad = node, i, True
     keep_retained(whole, old)
     return x

@@ -312,8 +312,10 @@ def detach_(input: Any) -> Any:
 @method
 def set_(input: Tensor, source: Tensor) -> Tensor:
     """Let this tensor have the memory, shape and dtype of source from now on; no gradient flows to
-    source. RuntimeError on a leaf that requires grad: do it under no_grad."""
+    source. RuntimeError on a leaf that requires grad: do it under no_grad; graphs made before then
+    lead to what it was, which a GradientEdge taken before stands for."""
     views.check(input, "set_", modes.is_grad_enabled() and input.requires_grad)
+    views.leave_place(input)
     input._array = source._array
     input._shared_counter()[0] += 1
     return input

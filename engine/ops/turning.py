@@ -18,6 +18,8 @@ def turned(input: Tensor, name: str, take: Callable[[Tensor], Tensor]) -> Tensor
         views.check_recorded(input, name)
     out = of_what_it_was(input, take)
     if input._base is None:
+        if out._array.shape != input._array.shape:
+            views.leave_place(input)
         input._reshaped = True
         if input._node is not None:
             input._node, input._output_nr = out._node, out._output_nr

@@ -786,3 +786,89 @@ def test_a_pure_view_has_one_tensor_in_and_one_out():
 
     with pytest.raises(RuntimeError, match="Pure view custom Function can only have one input"):
         TwoOut.apply(torch.ones(3, requires_grad=True))
+
+
+def turned(change):
+    """A leaf of shape (2, 3) changed under no_grad, and three times its sum as it was before."""
+    x = torch.ones(2, 3, requires_grad=True)
+    y = (x * 3).sum()
+    with torch.no_grad():
+        change(x)
+    return x, y
+
+
+def test_a_leaf_that_got_another_dimension_in_place_gets_the_gradients_of_before():
+    x, y = turned(lambda x: x.unsqueeze_(0))
+    y.backward()
+    assert x.grad.tolist() == [[[3.0] * 3] * 2]
+    (x * 2).sum().backward()
+    assert x.grad.tolist() == [[[5.0] * 3] * 2]
+
+
+@pytest.mark.parametrize("change", ["t_", "as_strided_"])
+def test_a_leaf_whose_new_shape_does_not_fit_refuses_the_gradients_of_before(change):
+    change = {"t_": lambda x: x.t_(), "as_strided_": lambda x: x.as_strided_((3,), (1,))}[change]
+    x, y = turned(change)
+    with pytest.raises(RuntimeError, match="size|shape"):
+        y.backward()
+
+
+def gradient(view, x):
+    """The gradient of the view's sum, None where there is no path."""
+    assert view.requires_grad
+    (g,) = torch.autograd.grad(view.sum(), x, allow_unused=True)
+    return g if g is None else g.tolist()
+
+
+def detached(steps):
+    """A leaf, and a view of a tensor made of it that goes through the steps."""
+    x = torch.ones(3, requires_grad=True)
+    base = x * 2
+    view = base[:2]
+    for step in steps:
+        step(base, view)
+    return view, x
+
+
+def change_base(base, view):
+    base.mul_(3)
+
+
+def change_view(base, view):
+    view.mul_(3)
+
+
+def look(base, view):
+    view.grad_fn  # noqa: B018
+
+
+def detach(base, view):
+    base.detach_()
+
+
+STEPS = {
+    "nothing": ((detach,), [2.0, 2.0, 0.0]),
+    "view changed": ((change_view, detach), [6.0, 6.0, 0.0]),
+    "view changed twice": ((change_view, change_view, detach), [18.0, 18.0, 0.0]),
+    "base changed, view looked at": ((change_base, look, detach), [6.0, 6.0, 0.0]),
+    "base changed": ((change_base, detach), None),
+    "base changed after": ((detach, change_base), None),
+    "both changed": ((change_view, change_base, detach), None),
+}
+
+
+@pytest.mark.parametrize("steps", STEPS)
+def test_a_view_of_a_base_detached_in_place_has_the_gradient_of_its_last_place(steps):
+    steps, wanted = STEPS[steps]
+    assert gradient(*detached(steps)) == wanted
+
+
+def test_a_view_made_a_leaf_stays_one_when_its_numbers_change():
+    whole = torch.zeros(4)
+    part = whole[:2].requires_grad_()
+    with torch.no_grad():
+        part += 1
+        whole += 1
+    assert part.is_leaf
+    (part * 2).sum().backward()
+    assert part.grad.tolist() == [2.0, 2.0]
