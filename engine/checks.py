@@ -9,7 +9,7 @@ import numpy as np
 
 from engine import depth, nodes, value
 from engine.attention import warn
-from engine.nodes import DIFFERENTIABLE, FREED, Error, Node, Value, as_node, links
+from engine.nodes import DIFFERENTIABLE, Error, Node, Value, as_node, links
 
 ONCE = (
     "{0}: backward is marked once_differentiable, so its result cannot be differentiated again; "
@@ -36,16 +36,9 @@ def saveable(node: Any, tensors: tuple[Any, ...], again: bool) -> None:
             )
 
 
-def unfreed(node: Any, by_hand: bool = False) -> None:
-    """Refuse what was saved once it is freed: by a walk or, where a ctx is read by hand outside of
-    one, with the rest of the graph."""
-    if node._saved is None or (by_hand and node._saved and abandoned(node)):
-        raise RuntimeError(FREED.format(node.name()))
-
-
 def abandoned(node: Any) -> bool:
-    """Whether no output and no later node leads to the node of a Function any more, so that it
-    lives in a name of the user's alone. The nodes of Values are not asked."""
+    """Whether, outside of walks, no output and no later node leads to the node of a Function any
+    more, so that it lives in a name of the user's alone. The nodes of Values are not asked."""
     if depth.depth.level or not node._edges or None in node._shapes:
         return False
     return not any(isinstance(x, (tuple, nodes.TensorBase)) for x in gc.get_referrers(node))

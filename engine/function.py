@@ -10,7 +10,7 @@ from functools import wraps
 from typing import Any
 
 from engine import arguments, checks, modes, nodes
-from engine.nodes import DIFFERENTIABLE, Node, Value, is_floating, zero
+from engine.nodes import DIFFERENTIABLE, FREED, Node, Value, is_floating, zero
 from engine.quiet import quiet
 
 
@@ -60,7 +60,8 @@ class FunctionNode(Node):
     @property
     def saved_tensors(self) -> tuple[Any, ...]:
         """What save_for_backward kept, in order."""
-        checks.unfreed(self, by_hand=True)
+        if self._saved is None or (self._saved and checks.abandoned(self)):
+            raise RuntimeError(FREED.format(self.name()))
         return tuple(s and s.unpack(self) for s in self._saved)
 
     def mark_dirty(self, *tensors: Any) -> None:
@@ -77,7 +78,8 @@ class FunctionNode(Node):
         self.materialize_grads = value
 
     def _differentiate(self, grads: list[Any]) -> tuple[Any, ...]:
-        checks.unfreed(self)
+        if self._saved is None:
+            raise RuntimeError(FREED.format(self.name()))
         if self.materialize_grads:
             grads = [zero(s) if g is None else g for g, s in zip(grads, self._shapes, strict=True)]
         grads = [Value(g, requires_grad=False) if type(g) is float else g for g in grads]
