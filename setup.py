@@ -3,6 +3,8 @@
 ENGINE_NO_EXTENSIONS=1       no extension: a pure install, its wheel is py3-none-any
 ENGINE_REQUIRE_EXTENSIONS=1  an extension that cannot be built is an error (CI and wheels)
 neither                      a machine without a working compiler gets the pure install
+ENGINE_SANITIZE=1            with gcc's or clang's AddressSanitizer and UndefinedBehaviorSanitizer,
+                             for tests alone: docs/reliability.md says how they are run
 """
 
 import ast
@@ -27,6 +29,8 @@ FLAGS = {  # both builds give the same bits: a * b + c is never contracted into 
     "mingw32": ["-O3", "-ffp-contract=off", "-fno-math-errno", "-g0"],
     "msvc": ["/O2", "/fp:precise"],
 }
+# Wrong memory and undefined arithmetic end the program; Cython's bounds checks are always on.
+SANITIZERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"]
 DIRECTIVES = {
     "annotation_typing": False,  # types for mypy are not C types
     "warn.multiple_declarators": False,  # rules.pxd declares a rule and its slopes in one line
@@ -73,6 +77,7 @@ def switch(name):
 
 
 NO, REQUIRE = switch("ENGINE_NO_EXTENSIONS"), switch("ENGINE_REQUIRE_EXTENSIONS")
+SANITIZE = switch("ENGINE_SANITIZE")
 if NO and REQUIRE:
     sys.exit("setup.py: ENGINE_NO_EXTENSIONS=1 and ENGINE_REQUIRE_EXTENSIONS=1: set only one")
 
@@ -101,6 +106,9 @@ class BuildAll(build_ext):
         flags = FLAGS[self.compiler.compiler_type]
         if extension.name.rpartition(".")[2] in FEW_LOOPS:
             flags = [flag.replace("-O3", "-O1") for flag in flags]
+        if SANITIZE:
+            flags = [*flags, "-O1", "-g1", "-fno-omit-frame-pointer", *SANITIZERS]
+            extension.extra_link_args = SANITIZERS
         extension.extra_compile_args = flags
         extension.libraries = [] if self.compiler.compiler_type == "msvc" else ["m"]
         super().build_extension(extension)

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
+from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
 
@@ -25,14 +26,30 @@ def say(text: str) -> None:
     print(f"engine run: {text}", file=sys.stderr)
 
 
+def installed(name: str) -> bool:
+    """Whether there is a package of that name which is not answered by a Finder."""
+    spec = find_spec(name)
+    return spec is not None and not isinstance(spec.loader, Finder)
+
+
+def answer_missing(names: Sequence[str]) -> None:
+    """Has the imports of those of PACKAGES answered that are among the names and not installed."""
+    missing = [name for name in names if find_spec(name) is None]
+    if missing:
+        sys.meta_path.insert(0, Finder(missing))
+
+
 class Finder(MetaPathFinder, Loader):
-    """Answers the imports of PACKAGES, before any that are installed."""
+    """Answers the imports of packages, all of PACKAGES or some, before any that are installed."""
+
+    def __init__(self, packages: Sequence[str] = PACKAGES) -> None:
+        self.packages = packages
 
     def find_spec(
         self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """The spec of an Answer; None for a module that is none of PACKAGES'."""
-        if name.partition(".")[0] not in PACKAGES:
+        """The spec of an Answer; None for a module of no such package."""
+        if name.partition(".")[0] not in self.packages:
             return None
         return ModuleSpec(name, self, is_package=True)
 

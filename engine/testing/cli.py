@@ -13,9 +13,10 @@ from tempfile import gettempdir
 from types import ModuleType
 from typing import Any
 
+from engine.answers import PACKAGES, answer_missing
 from engine.testing.adapter import libraries, library_of
 from engine.testing.checking import check, function_behind
-from engine.testing.record import Recorder, recorded
+from engine.testing.record import Recorder, mentioned, recorded
 from engine.testing.report import Level, Report, page
 from engine.testing.value_class import check_value_class, grade, looks_like_value_class
 
@@ -204,9 +205,11 @@ def example_of(text: str, target: Any) -> tuple[Any, ...]:
 
 
 def module_at(place: str) -> ModuleType:
-    """The module of a file or of a dotted name."""
+    """The module of a file or of a dotted name; where torch or micrograd is not installed, its
+    imports are answered by engine, as when a script is run."""
     if not place.endswith(".py"):
         sys.path.insert(0, "")
+        answer_missing(PACKAGES)
         try:
             return import_module(place)
         except ImportError as error:
@@ -216,6 +219,7 @@ def module_at(place: str) -> ModuleType:
     if spec is None or spec.loader is None or not path.exists():
         raise Trouble(f"cannot read {place!r}", FAILED)
     sys.path.insert(0, str(path.parent))
+    answer_missing(mentioned(str(path)))
     module = sys.modules[path.stem] = module_from_spec(spec)
     try:
         spec.loader.exec_module(module)

@@ -5,11 +5,11 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, redirect_stdout
 from dataclasses import dataclass, field
-from importlib.util import find_spec
 from time import monotonic
 from types import ModuleType
 from typing import Any
 
+from engine.answers import PACKAGES, answer_missing, installed
 from engine.testing.adapter import Library, libraries, library
 
 OWN = ("engine", "torch")  # packages whose own Functions are not recorded
@@ -150,19 +150,16 @@ def _as_main(script: str, arguments: Sequence[str]) -> Iterator[None]:
 
 def _libraries_for(script: str) -> list[Library]:
     """engine, and torch when the script (or a file beside it) speaks of it."""
-    if mentions_torch(script):
-        if find_spec("torch") is None:
-            from engine.answers import Finder
-
-            sys.meta_path.insert(0, Finder())
-        else:
-            library("torch")
+    spoken_of = mentioned(script)
+    answer_missing(spoken_of)
+    if "torch" in spoken_of and installed("torch"):
+        library("torch")
     return libraries()
 
 
-def mentions_torch(script: str) -> bool:
+def mentioned(script: str) -> list[str]:
+    """Which of torch and micrograd a script speaks of, or a file beside it."""
     folder = os.path.dirname(os.path.abspath(script))
     files = [script, *(os.path.join(folder, f) for f in os.listdir(folder) if f.endswith(".py"))]
-    return any(b"torch" in _read(file) for file in files[:200])
-
-
+    texts = [_read(file) for file in files[:200]]
+    return [name for name in PACKAGES if any(name.encode() in text for text in texts)]

@@ -129,6 +129,50 @@ def test_program_for_a_function_of_a_file_imports_it_from_anywhere(script, tmp_p
     assert ran(program, elsewhere) == (0, "")
 
 
+FOR_TORCH = """
+import torch
+from micrograd.engine import Value
+
+
+class Square(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * x
+
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        return 2 * x * g
+
+
+class Triple(Square):
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        return 3 * x * g
+"""
+
+
+@pytest.mark.parametrize("name", ["layers.py", "layers"])
+@pytest.mark.parametrize(("function", "status"), [("Square", 0), ("Triple", 4)])
+def test_function_of_a_module_that_imports_torch_is_checked_without_torch(
+    name, function, status, tmp_path
+):
+    (tmp_path / "layers.py").write_text(FOR_TORCH)
+    command = [sys.executable, "-B", "-m", "engine", "check", f"{name}:{function}"]
+    environment = os.environ | {"PYTHONPATH": str(Path(engine.__file__).parents[1])}
+    done = subprocess.run(
+        [*command, "--example", "randn(3)", "--examples", "5"],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env=environment,
+    )
+    assert done.returncode == status, done.stdout + done.stderr
+    assert function in done.stdout
+
+
 def test_command_leaves_nothing_behind(script, capsys):
     before = sorted(script.parent.iterdir())
     command = [sys.executable, "-B", "-m", "engine", "check", f"{script}:Relu"]
@@ -146,7 +190,8 @@ def test_command_leaves_nothing_behind(script, capsys):
 
 def test_level_leaves_out_what_is_less_bad(tmp_path, capsys):
     path = tmp_path / "layer.py"
-    path.write_text(textwrap.dedent(f"""
+    path.write_text(
+        textwrap.dedent(f"""
         {IMPORT}
 
         class Double(torch.autograd.Function):
@@ -158,7 +203,8 @@ def test_level_leaves_out_what_is_less_bad(tmp_path, capsys):
             @staticmethod
             def backward(ctx, g):
                 return g * 2
-    """))
+    """)
+    )
     arguments = [f"{path}:Double", "--example", "randn(3)", "--examples", "0"]
     assert main(arguments) == 1
     assert "saved-unused" in capsys.readouterr().out
@@ -199,7 +245,8 @@ def test_script_that_fails_is_checked_as_far_as_it_came(script, capsys):
 
 def test_value_class_goes_to_its_own_check(tmp_path, capsys):
     path = tmp_path / "homework.py"
-    path.write_text(textwrap.dedent("""
+    path.write_text(
+        textwrap.dedent("""
         class Value:
             def __init__(self, data, parents=()):
                 self.data, self.grad, self.parents = data, 0.0, parents
@@ -229,7 +276,8 @@ def test_value_class_goes_to_its_own_check(tmp_path, capsys):
                 visit(self)
                 for v in reversed(order):
                     v.hand_back()
-    """))
+    """)
+    )
     assert main([f"{path}:Value", "--points"]) == 4
     out = capsys.readouterr().out
     assert "assigned" in out
