@@ -46,6 +46,22 @@ def kernel_matmul_backward(contender: str, tiny: bool) -> Work:
     return kernel("matmul_backward", numbers(1, 16), numbers(1, 2), numbers(2, 16))
 
 
+def scores() -> tuple[Any, Any]:
+    """Of 64 rows of 10 classes, and the place of the right one in each."""
+    return numbers(64, 10), (numbers(64, 1) * 1000).astype("int64") % 10
+
+
+@row("kernel: cross-entropy forward, 64x10, float32", *ENGINE, unit="call")
+def kernel_cross_entropy(contender: str, tiny: bool) -> Work:
+    return kernel("cross_entropy_forward", *scores(), 1)
+
+
+@row("kernel: cross-entropy backward, 64x10, float32", *ENGINE, unit="call")
+def kernel_cross_entropy_backward(contender: str, tiny: bool) -> Work:
+    y, places = scores()
+    return kernel("cross_entropy_backward", numbers(64, 1), y, places, 1)
+
+
 @row("kernel: a step of SGD, 1000x100, float32", *ENGINE, unit="call")
 def kernel_sgd(contender: str, tiny: bool) -> Work:
     x, g = (numbers(*shape(tiny)).copy() for _ in "xg")

@@ -35,6 +35,24 @@ def matmul_backward(g: Any, a: Any, b: Any) -> tuple[Any, Any]:
     )
 
 
+def cross_entropy_forward(x: Any, places: Any, dim: int) -> tuple[Any, Any]:
+    """Minus the log-probability of one place in each row along dim of scores x; `places`, int64,
+    and the result have 1 there where x has k. And the softmax of the rows."""
+    x = x - x.max(dim, keepdims=True, initial=-np.inf)
+    y = np.exp(x)
+    total = y.sum(dim, keepdims=True)
+    y /= total
+    return np.log(total) - np.take_along_axis(x, places, dim), y
+
+
+def cross_entropy_backward(g: Any, y: Any, places: Any, dim: int) -> Any:
+    """The gradient of the scores, given that of the result and the softmax y: g times y, less 1 at
+    the place."""
+    right = np.zeros(y.shape, y.dtype)
+    np.put_along_axis(right, places, 1.0, dim)
+    return g * (y - right)
+
+
 def sgd_step(
     x: Any,
     g: Any,

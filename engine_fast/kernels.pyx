@@ -9,6 +9,7 @@ import numpy
 
 from engine import kernels as by_numpy
 
+from engine_fast cimport elementary as m
 from libc.math cimport sqrt, sqrtf
 
 np.import_array()
@@ -95,19 +96,20 @@ cdef struct Loop:
     void *data
 
 
-cdef Loop loop_of(int kind):
-    cdef np.ufunc matmul = <np.ufunc> numpy.matmul
+cdef Loop loop_of(str name, int kind):
+    cdef np.ufunc ufunc = <np.ufunc> getattr(numpy, name)
+    cdef int i, operands = ufunc.nin + ufunc.nout
     cdef Loop found
     found.run = NULL
-    for i in range(matmul.ntypes):
-        if matmul.types[3 * i] == kind and found.run == NULL:
-            found.run = <product_loop> <void *> matmul.functions[i]
-            found.data = matmul.data[i] if matmul.data != NULL else NULL
+    for i in range(ufunc.ntypes):
+        if ufunc.types[operands * i] == kind and found.run == NULL:
+            found.run = <product_loop> <void *> ufunc.functions[i]
+            found.data = ufunc.data[i] if ufunc.data != NULL else NULL
     return found
 
 
-cdef Loop of_float = loop_of(np.NPY_FLOAT32)
-cdef Loop of_double = loop_of(np.NPY_FLOAT64)
+cdef Loop of_float = loop_of("matmul", np.NPY_FLOAT32)
+cdef Loop of_double = loop_of("matmul", np.NPY_FLOAT64)
 
 
 cdef bint fits(np.ndarray a, np.ndarray b) noexcept:
@@ -165,6 +167,144 @@ def matmul_backward(np.ndarray g, np.ndarray a, np.ndarray b):
     )
 
 
+cdef inline void *data_of(np.ndarray x) noexcept:
+    return NULL if x is None else np.PyArray_DATA(x)
+
+
+# NumPy's own loops for e ** x, log and sums: the same numbers to the last bit.
+cdef Loop[2] exps, logs, sums  # for float32 and float64
+for _kind in range(2):
+    exps[_kind] = loop_of("exp", np.NPY_FLOAT64 if _kind else np.NPY_FLOAT32)
+    logs[_kind] = loop_of("log", np.NPY_FLOAT64 if _kind else np.NPY_FLOAT32)
+    sums[_kind] = loop_of("add", np.NPY_FLOAT64 if _kind else np.NPY_FLOAT32)
+
+
+cdef inline void each(Loop loop, void *x, void *y, np.npy_intp n, np.npy_intp size) noexcept nogil:
+    """y = f(x) for n numbers of that size, packed."""
+    cdef char *data[2]
+    cdef np.npy_intp steps[2]
+    data[0], data[1], steps[0], steps[1] = <char *> x, <char *> y, size, size
+    loop.run(data, &n, steps, loop.data)
+
+
+cdef inline void total(Loop loop, void *x, void *y, np.npy_intp n, np.npy_intp size) noexcept nogil:
+    """y += the sum of n numbers of that size, packed."""
+    cdef char *data[3]
+    cdef np.npy_intp steps[3]
+    data[0], data[1], data[2] = <char *> y, <char *> x, <char *> y
+    steps[0], steps[1], steps[2] = 0, size, 0
+    loop.run(data, &n, steps, loop.data)
+
+
+@cython.cdivision(True)
+cdef void cross_entropy(
+    const real *x, const np.npy_int64 *places, real *losses, real *totals, real *y,
+    np.npy_intp n, np.npy_intp k, bint kind,
+) noexcept nogil:
+    cdef np.npy_intp i, j
+    cdef real top
+    for i in range(n):
+        top = -m.inf
+        for j in range(i * k, i * k + k):
+            if x[j] > top or x[j] != x[j]:
+                top = x[j]
+        for j in range(i * k, i * k + k):
+            y[j] = x[j] - top
+        losses[i] = y[i * k + places[i]]
+        totals[i] = 0
+    each(exps[kind], y, y, n * k, sizeof(real))
+    for i in range(n):
+        total(sums[kind], y + i * k, totals + i, k, sizeof(real))
+        for j in range(i * k, i * k + k):
+            y[j] = y[j] / totals[i]
+    each(logs[kind], totals, totals, n, sizeof(real))
+    for i in range(n):
+        losses[i] = totals[i] - losses[i]
+
+
+cdef bint takes_classes(np.ndarray x, np.ndarray places) noexcept:
+    """Whether a loop takes these scores, and one place in each row."""
+    cdef np.npy_intp i
+    cdef np.npy_int64 *classes = <np.npy_int64 *> np.PyArray_DATA(places)
+    if (
+        np.PyArray_NDIM(x) != 2
+        or np.PyArray_NDIM(places) != 2
+        or np.PyArray_DIM(places, 0) != np.PyArray_DIM(x, 0)
+        or np.PyArray_DIM(places, 1) != 1
+        or not plain(places, np.NPY_INT64)
+        or not (plain(x, np.NPY_FLOAT32) or plain(x, np.NPY_FLOAT64))
+    ):
+        return False
+    for i in range(np.PyArray_DIM(x, 0)):
+        if not 0 <= classes[i] < np.PyArray_DIM(x, 1):
+            return False
+    return exps[0].run != NULL and logs[0].run != NULL and sums[0].run != NULL
+
+
+def cross_entropy_forward(np.ndarray x, np.ndarray places, int dim):
+    cdef np.ndarray y, losses, totals
+    cdef np.npy_intp n, k
+    cdef np.npy_intp shape[2]
+    if dim != 1 or not takes_classes(x, places):
+        return by_numpy.cross_entropy_forward(x, places, dim)
+    n, k = np.PyArray_DIM(x, 0), np.PyArray_DIM(x, 1)
+    shape[0], shape[1] = n, 1
+    y = like(x)
+    losses = np.PyArray_EMPTY(2, shape, np.PyArray_TYPE(x), 0)
+    totals = like(losses)
+    if np.PyArray_TYPE(x) == np.NPY_FLOAT32:
+        cross_entropy[float](
+            <const float *> data_of(x), <const np.npy_int64 *> data_of(places),
+            <float *> data_of(losses), <float *> data_of(totals), <float *> data_of(y), n, k, 0,
+        )
+    else:
+        cross_entropy[double](
+            <const double *> data_of(x), <const np.npy_int64 *> data_of(places),
+            <double *> data_of(losses), <double *> data_of(totals), <double *> data_of(y), n, k, 1,
+        )
+    return losses, y
+
+
+cdef void cross_entropy_slope(
+    const char *g, np.npy_intp step, const real *y, const np.npy_int64 *places, real *out,
+    np.npy_intp n, np.npy_intp k,
+) noexcept nogil:
+    cdef np.npy_intp i, j
+    cdef real gi
+    for i in range(n):
+        gi = (<const real *> (g + i * step))[0]  # a mean's gradient has no stride
+        for j in range(i * k, i * k + k):
+            out[j] = gi * y[j]
+        j = i * k + places[i]
+        out[j] = gi * (y[j] - 1)
+
+
+def cross_entropy_backward(np.ndarray g, np.ndarray y, np.ndarray places, int dim):
+    cdef np.ndarray out
+    cdef np.npy_intp n, k
+    if (
+        dim != 1
+        or not takes_classes(y, places)
+        or np.PyArray_TYPE(g) != np.PyArray_TYPE(y)
+        or not np.PyArray_ISBEHAVED_RO(g)
+        or not np.PyArray_SAMESHAPE(g, places)
+    ):
+        return by_numpy.cross_entropy_backward(g, y, places, dim)
+    n, k = np.PyArray_DIM(y, 0), np.PyArray_DIM(y, 1)
+    out = like(y)
+    if np.PyArray_TYPE(y) == np.NPY_FLOAT32:
+        cross_entropy_slope[float](
+            <const char *> data_of(g), np.PyArray_STRIDE(g, 0), <const float *> data_of(y),
+            <const np.npy_int64 *> data_of(places), <float *> data_of(out), n, k,
+        )
+    else:
+        cross_entropy_slope[double](
+            <const char *> data_of(g), np.PyArray_STRIDE(g, 0), <const double *> data_of(y),
+            <const np.npy_int64 *> data_of(places), <double *> data_of(out), n, k,
+        )
+    return out
+
+
 cdef inline real root_of(real x) noexcept nogil:
     return sqrtf(x) if real is float else sqrt(x)
 
@@ -190,10 +330,6 @@ cdef inline bint all_step(np.ndarray x, np.ndarray g, tuple others) noexcept:
     return True
 
 
-cdef inline void *data_of(np.ndarray x) noexcept:
-    return NULL if x is None else np.PyArray_DATA(x)
-
-
 # Steps go from block to block, and in a block by loops that do one thing each: such loops become
 # SIMD, and the block stays in the cache. d is the gradient, and what comes of it.
 cdef enum:
@@ -217,6 +353,10 @@ cdef void sgd(
 ) noexcept nogil:
     cdef np.npy_intp i
     cdef real d[BLOCK]
+    if buffer == NULL and decay == 0:
+        for i in range(n):
+            x[i] -= rate * g[i]
+        return
     decayed[real](x, g, d, n, decay)
     if buffer != NULL:
         if first:

@@ -84,6 +84,42 @@ def test_batched_products_have_batched_gradients(rng):
         assert same(x, y)
 
 
+@given(st.data(), st.integers(1, 6), st.integers(1, 20))
+def test_cross_entropy_forward_and_backward_are_those_of_numpy(data, rows, classes):
+    """Of any layout and dtype; places of classes from the end are NumPy's affair."""
+    x = data.draw(matrices(rows, classes, ["float32", "float64", "float16"]))
+    column = data.draw(st.lists(st.integers(-1, classes - 1), min_size=rows, max_size=rows))
+    places = np.array(column, np.int64).reshape(rows, 1)
+    g = np.broadcast_to(x.dtype.type(0.25), (rows, 1))
+    g = g if data.draw(st.booleans()) else x[:, :1]
+    with np.errstate(all="ignore"):
+        losses, y = fast.cross_entropy_forward(x, places, 1)
+        right = kernels.cross_entropy_forward(x, places, 1)
+        assert same(losses, right[0])
+        assert same(y, right[1])
+        found = fast.cross_entropy_backward(g, y, places, 1)
+        assert same(found, kernels.cross_entropy_backward(g, y, places, 1))
+
+
+@pytest.mark.parametrize("k", [1, 7, 8, 9, 127, 128, 129, 1000])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_cross_entropy_of_long_rows_sums_as_numpy_does(k, dtype, rng):
+    x = rng.standard_normal((5, k)).astype(dtype)
+    places = rng.integers(0, k, (5, 1))
+    pairs = zip(
+        fast.cross_entropy_forward(x, places, 1),
+        kernels.cross_entropy_forward(x, places, 1),
+        strict=True,
+    )
+    assert all(same(ours, right) for ours, right in pairs)
+
+
+def test_a_place_that_is_no_class_raises_what_numpy_raises():
+    for module in (fast, kernels):
+        with pytest.raises(IndexError, match="out of bounds"):
+            module.cross_entropy_forward(np.ones((2, 3)), np.array([[0], [3]]), 1)
+
+
 NUMBERS = st.sampled_from([*SPECIAL, 0.5, -3.0])
 RATES = st.sampled_from([0.0, 0.1, 1.0])
 

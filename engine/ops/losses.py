@@ -4,10 +4,12 @@ from typing import Any
 
 import numpy as np
 
-from engine import modes
+from engine import builds, modes
 from engine.ops.order import Put
 from engine.quiet import quiet
 from engine.tensors import Operation, Tensor, make
+
+kernels = builds.module("kernels")
 
 
 def chosen(classes: Tensor, ignored: int, dim: int) -> tuple[Any, Any]:
@@ -26,14 +28,10 @@ class CrossEntropy(Operation):
 
     @staticmethod
     def forward(ctx: Any, scores: Tensor, classes: Tensor, ignored: int, dim: int) -> Tensor:
-        ctx.dim, ctx.ignored, x = dim, ignored, scores._array
+        ctx.dim, ctx.ignored = dim, ignored
         places, out = chosen(classes, ignored, dim)
         with quiet():
-            x = x - x.max(dim, keepdims=True, initial=-np.inf)
-            y = np.exp(x)
-            total = y.sum(dim, keepdims=True)
-            y /= total
-            losses = np.log(total) - np.take_along_axis(x, places, dim)
+            losses, y = kernels.cross_entropy_forward(scores._array, places, dim)
         if out is not None:
             losses[out] = 0.0
         ctx.save_for_backward(scores, make(y), classes)
@@ -43,11 +41,13 @@ class CrossEntropy(Operation):
     def backward(ctx: Any, g: Tensor) -> Any:
         scores, y, classes = ctx.saved_tensors
         places, out = chosen(classes, ctx.ignored, ctx.dim)
-        if modes.is_grad_enabled():
-            y = scores.softmax(ctx.dim)
+        if not modes.is_grad_enabled():
+            g_array = np.expand_dims(g._array, ctx.dim)
+            slope = kernels.cross_entropy_backward(g_array, y._array, places, ctx.dim)
+            return make(slope if out is None else np.where(out, 0, slope)), None, None, None
         right = np.zeros(scores._array.shape, scores._array.dtype)
         np.put_along_axis(right, places, 1.0, ctx.dim)
-        slope = g.unsqueeze(ctx.dim) * (y - make(right))
+        slope = g.unsqueeze(ctx.dim) * (scores.softmax(ctx.dim) - make(right))
         if out is not None:
             slope = make(out).where_else(0.0, slope)
         return slope, None, None, None
