@@ -13,8 +13,22 @@ from engine_fast.value cimport Value
 
 cdef enum:
     LANES = switch.LANES
+    PADDING = 8 + 256  # doubles
 
 WIDTH = LANES
+
+
+# A row of lanes is a line of the cache. A number and its gradient lie at places that differ modulo
+# 4,096: a load waits for an earlier store whose address has the same last twelve bits.
+
+
+cdef inline double *numbers(object row) noexcept:
+    return <double *> ((<size_t> interpreter.doubles(row) + 63) // 64 * 64)
+
+
+cdef inline double *gradients(object row) noexcept:
+    cdef size_t start = <size_t> interpreter.doubles(row)
+    return <double *> ((start + 63) // 64 * 64 + 2048)
 
 
 cdef class Lanes:
@@ -36,8 +50,8 @@ cdef class Lanes:
         self.lookups = tape.lookup_count
         self.args = len(tape.args) // sizeof(int)
         self.indices = len(tape.index) // sizeof(int)
-        self.x = interpreter.row(LANES * (self.first_row + self.lookups))
-        self.flight = interpreter.row(LANES * (self.first_row + self.lookups))
+        self.x = interpreter.row(LANES * (self.first_row + self.lookups) + PADDING)
+        self.flight = interpreter.row(LANES * (self.first_row + self.lookups) + PADDING)
         self.work = interpreter.row(LANES * self.args)
         self.gathered = interpreter.row(LANES * self.args)
         self.found = interpreter.int_row(LANES * self.lookups)
@@ -87,7 +101,7 @@ cdef class Lanes:
 
     cdef int broadcast(self) except -1:
         """Write the numbers of inputs and constants into every lane."""
-        cdef double *x = interpreter.doubles(self.x)
+        cdef double *x = numbers(self.x)
         cdef double *one = interpreter.doubles(self.tape.x)
         cdef Py_ssize_t slot, l
         for slot in range(self.tape.base):
@@ -110,7 +124,7 @@ cdef class Lanes:
         return outcome
 
     cdef int load(self, Py_ssize_t l, list slots) except -1:
-        cdef double *x = interpreter.doubles(self.x)
+        cdef double *x = numbers(self.x)
         cdef double *one = interpreter.doubles(self.tape.x)
         cdef int *found = interpreter.ints(self.found)
         cdef int *index = interpreter.ints(self.index)
@@ -147,7 +161,7 @@ cdef class Lanes:
 
     def repeat(self, Py_ssize_t l, list slots):
         """Have a lane that no call has taken do what lane 0 does."""
-        cdef double *x = interpreter.doubles(self.x)
+        cdef double *x = numbers(self.x)
         cdef int *found = interpreter.ints(self.found)
         cdef int *index = interpreter.ints(self.index)
         cdef Py_ssize_t slot, k
@@ -164,7 +178,7 @@ cdef class Lanes:
     def forward(self):
         """Every operation in turn, for all lanes."""
         cdef Tape t = self.tape
-        cdef double *x = interpreter.doubles(self.x)
+        cdef double *x = numbers(self.x)
         cdef int *ops = interpreter.ints(t.ops)
         cdef int *a = interpreter.ints(t.a)
         cdef int *b = interpreter.ints(t.b)
@@ -203,7 +217,7 @@ cdef class Lanes:
 
     cdef void many(self, int op, Py_ssize_t first, Py_ssize_t n, int more, double *y) noexcept:
         """The values of what has a loop of its own in each lane."""
-        cdef double *x = interpreter.doubles(self.x)
+        cdef double *x = numbers(self.x)
         cdef int *args = interpreter.ints(self.tape.args)
         cdef double *work
         cdef double *gathered
@@ -232,14 +246,14 @@ cdef class Lanes:
     def holds(self, Py_ssize_t l):
         """Whether numbers that were read, and answers, are those of the recording in lane l."""
         cdef Tape t = self.tape
-        cdef double *x = interpreter.doubles(self.x)
+        cdef double *x = numbers(self.x)
         cdef int *reads = interpreter.ints(t.reads)
         cdef int *answers = interpreter.ints(t.answers)
-        cdef double *numbers = interpreter.doubles(t.read_numbers)
+        cdef double *recorded = interpreter.doubles(t.read_numbers)
         cdef Py_ssize_t i
         cdef double p, q
         for i in range(t.read_count):
-            if not interpreter.same_bits(x[reads[i] * LANES + l], numbers[i]):
+            if not interpreter.same_bits(x[reads[i] * LANES + l], recorded[i]):
                 return False
         for i in range(t.answer_count):
             p = x[answers[4 * i + 1] * LANES + l]
@@ -250,14 +264,14 @@ cdef class Lanes:
 
     def number(self, Py_ssize_t l):
         """The result in lane l."""
-        return interpreter.doubles(self.x)[<Py_ssize_t> self.tape.outputs[0][0] * LANES + l]
+        return numbers(self.x)[<Py_ssize_t> self.tape.outputs[0][0] * LANES + l]
 
     # backward
 
     def backward(self):
         """The derivatives of the results, each by all below it in its lane."""
         cdef Tape t = self.tape
-        cdef double *flight = interpreter.doubles(self.flight)
+        cdef double *flight = gradients(self.flight)
         cdef int *at = interpreter.ints(self.uses_at)
         cdef double g[LANES]
         cdef Py_ssize_t j, l, i
@@ -279,7 +293,7 @@ cdef class Lanes:
 
     cdef void push_looked_up(self, Py_ssize_t i, double *g) noexcept:
         """The rows of lookups carry, during their operation, the gradients of the inputs."""
-        cdef double *flight = interpreter.doubles(self.flight)
+        cdef double *flight = gradients(self.flight)
         cdef int *at = interpreter.ints(self.uses_at)
         cdef int *uses = interpreter.ints(self.uses)
         cdef Py_ssize_t j, l
@@ -294,8 +308,8 @@ cdef class Lanes:
     cdef void push(self, Py_ssize_t i, double *g) noexcept:
         """Send the gradients g of operation i on."""
         cdef Tape t = self.tape
-        cdef double *x = interpreter.doubles(self.x)
-        cdef double *flight = interpreter.doubles(self.flight)
+        cdef double *x = numbers(self.x)
+        cdef double *flight = gradients(self.flight)
         cdef int *args = interpreter.ints(t.args)
         cdef int op = interpreter.ints(t.ops)[i]
         cdef Py_ssize_t a = interpreter.ints(t.a)[i], b = interpreter.ints(t.b)[i]
@@ -320,8 +334,8 @@ cdef class Lanes:
         self, int op, Py_ssize_t first, Py_ssize_t n, int more, double *y, double *g
     ) noexcept:
         """The same for operations of many operands, and shares of a softmax."""
-        cdef double *x = interpreter.doubles(self.x)
-        cdef double *flight = interpreter.doubles(self.flight)
+        cdef double *x = numbers(self.x)
+        cdef double *flight = gradients(self.flight)
         cdef int *args = interpreter.ints(self.tape.args)
         cdef Py_ssize_t j, l
         cdef double p
@@ -388,7 +402,7 @@ cdef class Lanes:
 
     cdef void add_lanes(self, Py_ssize_t slot, bint *counts) noexcept:
         """Take the gradients of an input that all calls share."""
-        cdef double *flight = interpreter.doubles(self.flight) + slot * LANES
+        cdef double *flight = gradients(self.flight) + slot * LANES
         cdef double total = interpreter.doubles(self.totals)[slot]
         cdef Py_ssize_t l
         for l in range(LANES):
@@ -402,7 +416,7 @@ cdef class Lanes:
         self, Py_ssize_t slot, Py_ssize_t l, bint counts, dict own, list parents, list slopes
     ) except -1:
         """Take the gradient of one input in one lane."""
-        cdef double *flight = interpreter.doubles(self.flight) + slot * LANES + l
+        cdef double *flight = gradients(self.flight) + slot * LANES + l
         if counts and self.owners[slot] is not None:
             interpreter.doubles(self.totals)[slot] += flight[0]
             interpreter.ints(self.reached)[slot] = 1
