@@ -324,6 +324,12 @@ from engine.ops.stepwise import (
     sign as sign,
     trunc as trunc,
 )
+from engine.ops.unique import (
+    _unique as _unique,
+    _unique2 as _unique2,
+    unique as unique,
+    unique_consecutive as unique_consecutive,
+)
 from engine.origins import first_nan as first_nan
 from engine.printing import set_printoptions as set_printoptions
 from engine.random import (
@@ -372,6 +378,6 @@ globals().update({name: rule for name, rule in registry.RULES.items() if name no
 
 def __getattr__(name: str) -> Any:
     """The parts that are imported when they are first used."""
-    if name in ("_C", "data", "scalar", "testing", "visualize"):
+    if name in ("_C", "_VF", "data", "scalar", "testing", "visualize"):
         return import_module(f"engine.{name}")
     raise AttributeError(f"module 'engine' has no attribute {name!r}")

@@ -19,4 +19,5 @@ from engine.ops import (
     shape as shape,
     stepwise as stepwise,
     turning as turning,
+    unique as unique,
 )

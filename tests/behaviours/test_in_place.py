@@ -808,7 +808,7 @@ def test_a_leaf_that_got_another_dimension_in_place_gets_the_gradients_of_before
 @pytest.mark.parametrize("change", ["t_", "as_strided_"])
 def test_a_leaf_whose_new_shape_does_not_fit_refuses_the_gradients_of_before(change):
     change = {"t_": lambda x: x.t_(), "as_strided_": lambda x: x.as_strided_((3,), (1,))}[change]
-    x, y = turned(change)
+    _, y = turned(change)
     with pytest.raises(RuntimeError, match=r"size|shape"):
         y.backward()
 

@@ -65,3 +65,55 @@ def test_nanmedian_leaves_nan_out_and_shares_its_gradient_among_equal_ones():
     assert indices.shape == (3,)
     assert grad(values[0], x)[0][0].sum().item() == 1.0
     assert engine.tensor([nan, nan]).nanmedian().isnan()
+
+
+UNIQUE = [
+    ([3.0, 1.0, 3.0, 2.0, 2.0], None, [1.0, 2.0, 3.0], [2, 0, 2, 1, 1], [1, 2, 2]),
+    ([[2, 1], [2, 1], [0, 5]], None, [0, 1, 2, 5], [[2, 1], [2, 1], [0, 3]], [1, 2, 2, 1]),
+    ([[2, 1], [2, 1], [0, 5]], 0, [[0, 5], [2, 1]], [1, 1, 0], [1, 2]),
+    ([[1, 1, 0], [4, 4, 3]], -1, [[0, 1], [3, 4]], [1, 1, 0], [1, 2]),
+    ([], None, [], [], []),
+]
+
+
+@pytest.mark.parametrize(("numbers", "dim", "values", "places", "counts"), UNIQUE)
+def test_unique_tells_values_places_and_counts(numbers, dim, values, places, counts):
+    x = engine.tensor(numbers)
+    found = x.unique(return_inverse=True, return_counts=True, dim=dim)
+    assert [t.tolist() for t in found] == [values, places, counts]
+    assert engine.unique(x, dim=dim).tolist() == values
+    assert engine.unique(x, return_counts=True, dim=dim)[1].tolist() == counts
+
+
+CONSECUTIVE = [
+    ([1, 1, 2, 2, 3, 1, 1], None, [1, 2, 3, 1], [0, 0, 1, 1, 2, 3, 3], [2, 2, 1, 2]),
+    ([[1, 2], [1, 2], [3, 4], [1, 2]], 0, [[1, 2], [3, 4], [1, 2]], [0, 0, 1, 2], [2, 1, 1]),
+    ([[1, 1, 2], [3, 3, 3]], 1, [[1, 2], [3, 3]], [0, 0, 1], [2, 1]),
+    ([], None, [], [], []),
+]
+
+
+@pytest.mark.parametrize(("numbers", "dim", "values", "places", "counts"), CONSECUTIVE)
+def test_unique_consecutive_tells_runs(numbers, dim, values, places, counts):
+    x = engine.tensor(numbers)
+    found = x.unique_consecutive(return_inverse=True, return_counts=True, dim=dim)
+    assert [t.tolist() for t in found] == [values, places, counts]
+    assert engine.unique_consecutive(x, dim=dim).tolist() == values
+
+
+def test_each_nan_is_unique():
+    assert engine.tensor([float("nan"), 1.0, float("nan")]).unique().shape == (3,)
+
+
+def test_only_the_unique_numbers_are_in_the_graph_and_have_no_derivative():
+    x = engine.tensor([2.0, 1.0], requires_grad=True)
+    for found in (
+        engine.unique(x, return_inverse=True, return_counts=True, dim=0),
+        engine.unique_consecutive(x, True, True),
+        engine._unique(x),
+        engine._unique2(x),
+        engine._VF.unique_dim(x, 0),
+    ):
+        assert [t.requires_grad for t in found] == [True, False, False][: len(found)]
+    with pytest.raises(NotImplementedError, match=r"derivative for 'unique' is not implemented"):
+        engine.unique(x).sum().backward()
