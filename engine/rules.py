@@ -111,33 +111,6 @@ def log_slope(a, y):
     return m.divide(1.0, a)
 
 
-def sqrt(a):
-    """The square root; nan below 0. Its slope at 0 is inf."""
-    return m.sqrt(a)
-
-
-def sqrt_slope(a, y):
-    return m.divide(0.5, y)
-
-
-def sin(a):
-    """The sine of a, in radians; nan for an infinite a."""
-    return m.sin(a)
-
-
-def sin_slope(a, y):
-    return m.cos(a)
-
-
-def cos(a):
-    """The cosine of a, in radians; nan for an infinite a."""
-    return m.cos(a)
-
-
-def cos_slope(a, y):
-    return -m.sin(a)
-
-
 def tanh(a):
     """The hyperbolic tangent, within [-1, 1]."""
     return m.tanh(a)
@@ -167,44 +140,6 @@ def relu(a):
 
 def relu_slope(a, y):
     return m.step(y)
-
-
-def maximum(a, b):
-    """The larger of two, nan if either is; where they are equal each gets half the gradient."""
-    return m.maximum(a, b)
-
-
-def maximum_slopes(a, b, y):
-    half = m.where(m.equal(a, b), 0.5, 1.0)
-    return m.where(m.less(a, b), 0.0, half), m.where(m.less(b, a), 0.0, half)
-
-
-def minimum(a, b):
-    """The smaller of two, nan if either is; where they are equal each gets half the gradient."""
-    return m.minimum(a, b)
-
-
-def minimum_slopes(a, b, y):
-    half = m.where(m.equal(a, b), 0.5, 1.0)
-    return m.where(m.less(b, a), 0.0, half), m.where(m.less(a, b), 0.0, half)
-
-
-def clamp_min(a, k):
-    """a, but no less than k; the slope is 1 where a >= k, 0 below."""
-    return m.maximum(a, k)
-
-
-def clamp_min_slope(a, k, y):
-    return m.where(m.less(a, k), 0.0, m.where(m.equal(a, a), 1.0, 0.0))
-
-
-def clamp_max(a, k):
-    """a, but no more than k; the slope is 1 where a <= k, 0 above."""
-    return m.minimum(a, k)
-
-
-def clamp_max_slope(a, k, y):
-    return m.where(m.less(k, a), 0.0, m.where(m.equal(a, a), 1.0, 0.0))
 
 
 # These pass nothing where their slope is 0, even an infinite or undefined gradient.

@@ -138,21 +138,21 @@ def option(a, number, value, slope, op):
 
 def binary(a, b, value, slopes, op):
     """The operation of two operands, one of which may be a number; NotImplemented for others."""
-    p = a if isinstance(a, Value) else None
-    q = b if isinstance(b, Value) else None
-    if (p is None and not is_number(a)) or (q is None and not is_number(b)):
-        return NotImplemented
-    x = as_float(a, op) if p is None else p._data
-    z = as_float(b, op) if q is None else q._data
+    if not isinstance(a, Value) or not isinstance(b, Value):
+        return with_number(a, b, value, slopes, op)
+    p = a
+    q = b
+    x = p._data
+    z = q._data
     y = value(x, z)
     slope_a, slope_b = slopes(x, z, y)
-    if p is None or not p._requires_grad:
+    if not p._requires_grad:
         p = None
         slope_a = x
-    if q is None or not q._requires_grad:
+    if not q._requires_grad:
         q = None
         slope_b = z
-    v = Value.__new__(Value)
+    v = Value.__new__(Value)  # as in `node`, without the call: most nodes are made here
     v._data = y
     v._grad = 0.0
     v._has_grad = False
@@ -161,10 +161,32 @@ def binary(a, b, value, slopes, op):
     v._b = q
     v._slope_a = slope_a
     v._slope_b = slope_b
-    v._requires_grad = p is not None or q is not None
-    v._extra = op if v._requires_grad else None
+    v._requires_grad = True
+    v._extra = op
+    if p is None and q is None:
+        v._requires_grad = False
+        v._extra = None
     if cython.compiled and (tracked(p) or tracked(q)):
         interpreter.track(v)
+    return observed(v, op, (a, b)) if modes.watched else v
+
+
+def with_number(a, b, value, slopes, op):
+    """`binary` where an operand is no Value."""
+    p = a if isinstance(a, Value) else None
+    q = b if isinstance(b, Value) else None
+    if (p is None and not is_number(a)) or (q is None and not is_number(b)):
+        return NotImplemented
+    x = as_float(a, op) if p is None else p._data
+    z = as_float(b, op) if q is None else q._data
+    y = value(x, z)
+    slope_a, slope_b = slopes(x, z, y)
+    if p is not None and p._requires_grad:
+        v = node(y, p, slope_a, None, z, op)
+    elif q is not None and q._requires_grad:
+        v = node(y, None, x, q, slope_b, op)
+    else:
+        v = node(y, None, x, None, z, op)
     return observed(v, op, (a, b)) if modes.watched else v
 
 
@@ -364,11 +386,11 @@ class Value:
     def log1p(self): return unary(self, special.log1p, special.log1p_slope, "log1p")
     def log2(self): return unary(self, special.log2, special.log2_slope, "log2")
     def log10(self): return unary(self, special.log10, special.log10_slope, "log10")
-    def sqrt(self): return unary(self, rules.sqrt, rules.sqrt_slope, "sqrt")
+    def sqrt(self): return unary(self, special.sqrt, special.sqrt_slope, "sqrt")
     def rsqrt(self): return unary(self, special.rsqrt, special.rsqrt_slope, "rsqrt")
     def square(self): return unary(self, special.square, special.square_slope, "square")
-    def sin(self): return unary(self, rules.sin, rules.sin_slope, "sin")
-    def cos(self): return unary(self, rules.cos, rules.cos_slope, "cos")
+    def sin(self): return unary(self, special.sin, special.sin_slope, "sin")
+    def cos(self): return unary(self, special.cos, special.cos_slope, "cos")
     def tan(self): return unary(self, special.tan, special.tan_slope, "tan")
     def asin(self): return unary(self, special.asin, special.asin_slope, "asin")
     def acos(self): return unary(self, special.acos, special.acos_slope, "acos")
@@ -386,8 +408,8 @@ class Value:
     def erf(self): return unary(self, special.erf, special.erf_slope, "erf")
     def relu(self): return unary(self, rules.relu, rules.relu_slope, "relu")
     def atan2(self, b): return named(self, b, special.atan2, special.atan2_slopes, "atan2")
-    def maximum(self, b): return named(self, b, rules.maximum, rules.maximum_slopes, "maximum")
-    def minimum(self, b): return named(self, b, rules.minimum, rules.minimum_slopes, "minimum")
+    def maximum(self, b): return named(self, b, special.maximum, special.maximum_slopes, "maximum")
+    def minimum(self, b): return named(self, b, special.minimum, special.minimum_slopes, "minimum")
 
     def reciprocal(self):
         return unary(self, special.reciprocal, special.reciprocal_slope, "reciprocal")
@@ -401,10 +423,10 @@ class Value:
         return option(self, alpha, special.elu, special.elu_slope, "elu")
 
     def clamp_min(self, min):
-        return option(self, min, rules.clamp_min, rules.clamp_min_slope, "clamp_min")
+        return option(self, min, special.clamp_min, special.clamp_min_slope, "clamp_min")
 
     def clamp_max(self, max):
-        return option(self, max, rules.clamp_max, rules.clamp_max_slope, "clamp_max")
+        return option(self, max, special.clamp_max, special.clamp_max_slope, "clamp_max")
 
     def clamp(self, min=None, max=None):
         """Held between min and max; the gradient passes where min <= v <= max."""
@@ -558,20 +580,20 @@ def push_back(order):
     for v in reversed(order):
         g = v._flight
         p = v._a
-        if p is None and v._b is None and not (type(v._extra) is Extra and v._extra.parents):
-            leaves.append(v)
-            continue
+        q = v._b
+        if p is None and q is None:
+            if type(v._extra) is not Extra or not v._extra.parents:
+                leaves.append(v)
+                continue
+            spread(v, g, v._extra)
         v._grad = g
         v._has_grad = True
         if p is not None:
             c = g * v._slope_a
             p._flight += c if c == c else contribution(v, g, v._slope_a)
-        p = v._b
-        if p is not None:
+        if q is not None:
             c = g * v._slope_b
-            p._flight += c if c == c else contribution(v, g, v._slope_b)
-        if type(v._extra) is Extra and v._extra.parents:
-            spread(v, g, v._extra)
+            q._flight += c if c == c else contribution(v, g, v._slope_b)
     return leaves
 
 

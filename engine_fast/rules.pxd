@@ -14,15 +14,10 @@ cdef double neg(double a) noexcept nogil, neg_slope(double a, double y) noexcept
 cdef double abs(double a) noexcept nogil, abs_slope(double a, double y) noexcept nogil
 cdef double exp(double a) noexcept nogil, exp_slope(double a, double y) noexcept nogil
 cdef double log(double a) noexcept nogil, log_slope(double a, double y) noexcept nogil
-cdef double sqrt(double a) noexcept nogil, sqrt_slope(double a, double y) noexcept nogil
-cdef double sin(double a) noexcept nogil, sin_slope(double a, double y) noexcept nogil
-cdef double cos(double a) noexcept nogil, cos_slope(double a, double y) noexcept nogil
 cdef double tanh(double a) noexcept nogil, tanh_slope(double a, double y) noexcept nogil
 cdef double sigmoid(double a) noexcept nogil, sigmoid_slope(double a, double y) noexcept nogil
 cdef double relu(double a) noexcept nogil, relu_slope(double a, double y) noexcept nogil
 cdef double pow_number(double a, double k) noexcept nogil, pow_number_slope(double a, double k, double y) noexcept nogil
-cdef double clamp_min(double a, double k) noexcept nogil, clamp_min_slope(double a, double k, double y) noexcept nogil
-cdef double clamp_max(double a, double k) noexcept nogil, clamp_max_slope(double a, double k, double y) noexcept nogil
 cdef double add(double a, double b) noexcept nogil
 cdef pair add_slopes(double a, double b, double y) noexcept nogil
 cdef double sub(double a, double b) noexcept nogil
@@ -33,7 +28,3 @@ cdef double div(double a, double b) noexcept nogil
 cdef pair div_slopes(double a, double b, double y) noexcept nogil
 cdef double pow(double a, double b) noexcept nogil
 cdef pair pow_slopes(double a, double b, double y) noexcept nogil
-cdef double maximum(double a, double b) noexcept nogil
-cdef pair maximum_slopes(double a, double b, double y) noexcept nogil
-cdef double minimum(double a, double b) noexcept nogil
-cdef pair minimum_slopes(double a, double b, double y) noexcept nogil

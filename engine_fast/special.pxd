@@ -4,6 +4,15 @@ from engine_fast cimport elementary as m
 from engine_fast cimport rules
 from engine_fast.rules cimport pair
 
+cdef double sqrt(double a) noexcept nogil, sqrt_slope(double a, double y) noexcept nogil
+cdef double sin(double a) noexcept nogil, sin_slope(double a, double y) noexcept nogil
+cdef double cos(double a) noexcept nogil, cos_slope(double a, double y) noexcept nogil
+cdef double clamp_min(double a, double k) noexcept nogil, clamp_min_slope(double a, double k, double y) noexcept nogil
+cdef double clamp_max(double a, double k) noexcept nogil, clamp_max_slope(double a, double k, double y) noexcept nogil
+cdef double maximum(double a, double b) noexcept nogil
+cdef pair maximum_slopes(double a, double b, double y) noexcept nogil
+cdef double minimum(double a, double b) noexcept nogil
+cdef pair minimum_slopes(double a, double b, double y) noexcept nogil
 cdef double expm1(double a) noexcept nogil, expm1_slope(double a, double y) noexcept nogil
 cdef double log1p(double a) noexcept nogil, log1p_slope(double a, double y) noexcept nogil
 cdef double log2(double a) noexcept nogil, log2_slope(double a, double y) noexcept nogil

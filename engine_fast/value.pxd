@@ -35,6 +35,8 @@ cdef Value unary(Value a, rules.unary_value value, rules.unary_slope slope, obje
 cdef Value option(Value a, object number, rules.binary_value value, rules.option_slope slope, object op)
 @cython.locals(v=Value, p=Value, q=Value, x=double, z=double, y=double, slope_a=double, slope_b=double)
 cdef object binary(object a, object b, rules.binary_value value, rules.binary_slopes slopes, object op)
+@cython.locals(v=Value, p=Value, q=Value, x=double, z=double, y=double, slope_a=double, slope_b=double)
+cdef object with_number(object a, object b, rules.binary_value value, rules.binary_slopes slopes, object op)
 cdef object named(object a, object b, rules.binary_value value, rules.binary_slopes slopes, object op)
 cpdef Value observed(Value v, object op, tuple operands)
 cdef void empty(Value v)
