@@ -239,7 +239,7 @@ def answer(i: int, x: Any, g: Any, materialize: bool, allow_unused: bool | None)
         return zero(shape_of(x))
     if not allow_unused:
         raise RuntimeError(
-            f"grad: input {i} was not used: the outputs have no path to it in the graph. Set "
-            "allow_unused=True if this is the desired behavior: then its derivative is None"
+            f"grad: input {i} appears to not have been used in the graph: the outputs have no path "
+            "to it. Set allow_unused=True if this is the desired behavior: its derivative is None"
         )
     return None
