@@ -368,7 +368,7 @@ def test_grad_weights_its_outputs():
 
 def test_grad_of_an_unused_input_is_an_error_none_or_zero():
     x, w = Value(3.0), Value(2.0)
-    with pytest.raises(RuntimeError, match=r"input 1 appears to not have been used in the graph.*allow_unused=True"):
+    with pytest.raises(RuntimeError, match=r"input 1 appears to not .* Set allow_unused=True"):
         grad(x * x, [x, w])
     assert grad(x * x, w, allow_unused=True) == (None,)
     (zero,) = grad(x * x, w, materialize_grads=True)
