@@ -12,6 +12,7 @@
 """
 
 import inspect
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -137,8 +138,14 @@ def contributions(v: Any, g: Any) -> list[tuple[Any, Any]]:
         if p is not None:
             unchanged(stored, slope, v, p)
             skip = stored == 0.0 and op in value.selections
-            out.append(((p, 0), g * 0.0 if skip else g * slope))
+            out.append(((p, 0), nothing(g) if skip else g * slope))
     return out
+
+
+def nothing(g: Any) -> Any:
+    """0, for an infinite g or nan too: what a selection passes where its slope is 0."""
+    finite = math.isfinite(g.data if isinstance(g, Value) else g)
+    return g * 0.0 if finite else Value(0.0, requires_grad=False)
 
 
 def of_rule(operands: list[Any], v: Any) -> Any:

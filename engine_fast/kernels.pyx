@@ -96,20 +96,23 @@ cdef struct Loop:
     void *data
 
 
-cdef Loop loop_of(str name, int kind):
-    cdef np.ufunc ufunc = <np.ufunc> getattr(numpy, name)
-    cdef int i, operands = ufunc.nin + ufunc.nout
+cdef Loop loop_of(str name, str kind):
+    """The loop of a ufunc for operands of that kind, "f" or "d"."""
+    cdef object public = getattr(numpy, name)
+    cdef np.ufunc ufunc = <np.ufunc> public
+    cdef int i
     cdef Loop found
     found.run = NULL
     for i in range(ufunc.ntypes):
-        if ufunc.types[operands * i] == kind and found.run == NULL:
+        # `types` by its Python name: NumPy 2.5 declares it to Cython no more.
+        if public.types[i][0] == kind and found.run == NULL:
             found.run = <product_loop> <void *> ufunc.functions[i]
             found.data = ufunc.data[i] if ufunc.data != NULL else NULL
     return found
 
 
-cdef Loop of_float = loop_of("matmul", np.NPY_FLOAT32)
-cdef Loop of_double = loop_of("matmul", np.NPY_FLOAT64)
+cdef Loop of_float = loop_of("matmul", "f")
+cdef Loop of_double = loop_of("matmul", "d")
 
 
 cdef bint fits(np.ndarray a, np.ndarray b) noexcept:
@@ -174,9 +177,9 @@ cdef inline void *data_of(np.ndarray x) noexcept:
 # NumPy's own loops for e ** x, log and sums: the same numbers to the last bit.
 cdef Loop[2] exps, logs, sums  # for float32 and float64
 for _kind in range(2):
-    exps[_kind] = loop_of("exp", np.NPY_FLOAT64 if _kind else np.NPY_FLOAT32)
-    logs[_kind] = loop_of("log", np.NPY_FLOAT64 if _kind else np.NPY_FLOAT32)
-    sums[_kind] = loop_of("add", np.NPY_FLOAT64 if _kind else np.NPY_FLOAT32)
+    exps[_kind] = loop_of("exp", "d" if _kind else "f")
+    logs[_kind] = loop_of("log", "d" if _kind else "f")
+    sums[_kind] = loop_of("add", "d" if _kind else "f")
 
 
 cdef inline void each(Loop loop, void *x, void *y, np.npy_intp n, np.npy_intp size) noexcept nogil:

@@ -45,6 +45,14 @@ def test_a_graph_follows_from_its_seed_alone():
         assert [bits(v.data) for v in [*a, y]] == [bits(v.data) for v in [*b, z]]
 
 
+@pytest.mark.parametrize("seeds", [range(300), [6098, 14464, 175185, 128881]], ids=["300", "nan"])
+def test_grad_with_create_graph_gives_the_numbers_of_backward(seeds):
+    for numbers in map(floats, seeds):
+        count = math.isqrt(len(numbers)) - 1
+        first, left = numbers[1 : 1 + count], numbers[len(numbers) - count :]
+        assert [bits((x or 0.0) + 0.0) for x in first] == [bits(x) for x in left]
+
+
 MANY = """
 import sys
 from reliability import many_graphs
