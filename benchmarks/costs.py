@@ -30,7 +30,7 @@ def collect(name: str, title: str, unit: str, rounds: int, calls: dict[str, list
 
 def import_time(rounds: int, tiny: bool) -> Result:
     """A fresh Python each time, the files in the system's cache; engine's has NumPy's in it."""
-    others = ["numpy"] if tiny else ["numpy", "torch"]
+    others = ["numpy"] if tiny else ["numpy", "torch", "autograd", "mygrad", "jax"]
     modules = {**dict.fromkeys(ENGINE, "engine"), **{name: name for name in others}}
     calls = {name: ["-c", IMPORT.format(module)] for name, module in modules.items()}
     return collect("import_time", "import", "seconds per process", rounds, calls)

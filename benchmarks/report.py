@@ -11,7 +11,7 @@ from typing import Any
 
 from benchmarks.registry import Result
 
-PEERS = ("numpy", "torch", "micrograd")
+PEERS = ("numpy", "torch", "micrograd", "autograd", "mygrad", "jax", "casadi")
 
 
 def machine() -> dict[str, str]:

@@ -13,12 +13,14 @@ from benchmarks.registry import Result, Row
 
 ROOT = Path(__file__).resolve().parents[1]
 BLAS_THREADS = [f"{blas}_NUM_THREADS" for blas in ("OPENBLAS", "OMP", "MKL", "VECLIB_MAXIMUM")]
+THREADS = [*BLAS_THREADS, "PJRT_NPROC"]  # the last is JAX's
 
 
 def environment(contender: str, threads: int = 1) -> dict[str, str]:
     """That of this process, with the build that "engine python" or "engine cython" asks for."""
     path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH", "")]))
-    chosen = {**os.environ, "PYTHONPATH": path, **dict.fromkeys(BLAS_THREADS, str(threads))}
+    chosen = {**os.environ, "PYTHONPATH": path, **dict.fromkeys(THREADS, str(threads))}
+    chosen["JAX_PLATFORMS"] = "cpu"
     kind, _, backend = contender.partition(" ")
     if kind == "engine":
         chosen["ENGINE_BACKEND"] = backend

@@ -14,7 +14,7 @@ from typing import Any
 if __name__ == "__main__":  # run as a file: the packages lie one folder up
     sys.path[0] = str(Path(__file__).resolve().parents[1])
 
-from benchmarks import gpt
+from benchmarks import gpt, peers
 from benchmarks.baselines import ClosureValue, TupleValue
 from benchmarks.registry import ENGINE, Work, row
 
@@ -31,7 +31,8 @@ def value_class(contender: str) -> Any:
     gpt.leave_engine_out()
     if contender == "micrograd":
         return import_module("micrograd.engine").Value
-    return {"tuple": TupleValue, "closure": ClosureValue, "floats": float}[contender]
+    classes = {"tuple": TupleValue, "closure": ClosureValue, "floats": float, "autograd": float}
+    return classes[contender]
 
 
 @row("scalar GPT, forward and backward", *ENGINE, "tuple", "closure", "floats")
@@ -137,25 +138,32 @@ def scalar_nets(contender: str) -> Any:
 
 @row(
     "one operation of a chain, forward, backward and freeing",
-    *ENGINE, "tuple", "closure", "micrograd", "torch", unit="operation",
+    *ENGINE, "tuple", "closure", "micrograd", "torch", "autograd", "mygrad",
+    unit="operation",
 )  # fmt: skip
 def operation(contender: str, tiny: bool) -> Work:
     """400 products and sums, in turns, of 0-dim doubles; short enough for micrograd's recursion."""
     count = 4 if tiny else 400
-    x, w, b = (number(contender, value) for value in (1.0, 0.999, 0.001))
+    numbers = [number(contender, value) for value in (1.0, 0.999, 0.001)]
 
-    def step() -> None:
-        y = x
+    def chain(y: Any, w: Any, b: Any) -> Any:
         for _ in range(count // 2):
             y = y * w
             y = y + b
-        y.backward()
+        return y
 
-    return Work(step, SHORT, count)
+    if contender == "autograd":
+        from autograd import grad
+
+        gradients = grad(chain, argnum=(0, 1, 2))
+        return Work(lambda: gradients(*numbers), SHORT, count)
+    return Work(lambda: chain(*numbers).backward(), SHORT, count)
 
 
 def number(contender: str, value: float) -> Any:
-    """A number that wants a gradient: torch's is a tensor of no dimensions."""
+    """A number that wants a gradient: torch's and MyGrad's are tensors of no dimensions."""
+    if contender == "mygrad":
+        return peers.fast_mygrad().tensor(value)
     if contender == "torch":
         torch = import_module("torch")
         torch.set_num_threads(1)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
+from benchmarks import peers
 from benchmarks.registry import ENGINE, Work, row
 
 TINY = (2, 3, 4, 1)
@@ -49,12 +50,18 @@ def custom_relu(torch: Any) -> Callable[..., Any]:
     return apply
 
 
-def two_layers(torch: Any, sizes: tuple[int, ...]) -> Callable[[], object]:
-    """One whole step: forward, loss, its number, backward, update in place, zeroed gradients."""
+def data(sizes: tuple[int, ...]) -> tuple[Any, Any, list[Any]]:
+    """Inputs, targets and the two weights of such a net."""
     batch, inputs, hidden, outputs = sizes
-    x, y = (torch.from_numpy(numbers(batch, n)) for n in (inputs, outputs))
-    w1 = torch.from_numpy(numbers(inputs, hidden)).requires_grad_()
-    w2 = torch.from_numpy(numbers(hidden, outputs)).requires_grad_()
+    weights = [numbers(inputs, hidden), numbers(hidden, outputs)]
+    return numbers(batch, inputs), numbers(batch, outputs), weights
+
+
+def two_layers(torch: Any, sizes: tuple[int, ...], rate: float = 1e-9) -> Callable[[], float]:
+    """One whole step: forward, loss, its number, backward, update in place, zeroed gradients."""
+    x, y, weights = data(sizes)
+    x, y = torch.from_numpy(x), torch.from_numpy(y)
+    w1, w2 = (torch.from_numpy(w).requires_grad_() for w in weights)
     relu = custom_relu(torch)
 
     def step() -> float:
@@ -62,8 +69,8 @@ def two_layers(torch: Any, sizes: tuple[int, ...]) -> Callable[[], object]:
         last = loss.item()
         loss.backward()
         with torch.no_grad():
-            w1.sub_(1e-9 * w1.grad)
-            w2.sub_(1e-9 * w2.grad)
+            w1.sub_(rate * w1.grad)
+            w2.sub_(rate * w2.grad)
         w1.grad.data.zero_()
         w2.grad.data.zero_()
         return float(last)
@@ -83,25 +90,31 @@ def five_products(sizes: tuple[int, ...]) -> Callable[[], object]:
     return step
 
 
-@row("two-layer custom-ReLU net 64x1000x100x10, float32", *ENGINE, "torch", "five products")
+def net(contender: str, sizes: tuple[int, ...], rate: float = 1e-9) -> Callable[[], Any]:
+    """The step of a contender; of all but the products alone it returns the loss."""
+    if contender == "five products":
+        return five_products(sizes)
+    if contender in peers.PEERS:
+        return peers.two_layers(contender, data(sizes), rate)
+    return two_layers(torch_names(contender), sizes, rate)
+
+
+NETS = (*ENGINE, "torch", *peers.PEERS)
+
+
+@row("two-layer custom-ReLU net 64x1000x100x10, float32", *NETS, "five products")
 def two_layer_net(contender: str, tiny: bool) -> Work:
-    sizes = TINY if tiny else (64, 1000, 100, 10)
-    if contender == "five products":
-        return Work(five_products(sizes), 100)
-    return Work(two_layers(torch_names(contender), sizes), 100)
+    return Work(net(contender, TINY if tiny else (64, 1000, 100, 10)), 100)
 
 
-@row("tiny net 1x2x16x1, float32", *ENGINE, "torch")
+@row("tiny net 1x2x16x1, float32", *NETS)
 def tiny_net(contender: str, tiny: bool) -> Work:
-    return Work(two_layers(torch_names(contender), (1, 2, 16, 1)), 4 if tiny else 1000)
+    return Work(net(contender, (1, 2, 16, 1)), 4 if tiny else 1000)
 
 
-@row("big net 512x1024x1024x10, float32", *ENGINE, "torch", "five products")
+@row("big net 512x1024x1024x10, float32", *NETS, "five products")
 def big_net(contender: str, tiny: bool) -> Work:
-    sizes = TINY if tiny else (512, 1024, 1024, 10)
-    if contender == "five products":
-        return Work(five_products(sizes), 4)
-    return Work(two_layers(torch_names(contender), sizes), 4)
+    return Work(net(contender, TINY if tiny else (512, 1024, 1024, 10)), 4)
 
 
 def optimizer_steps(torch: Any, name: str, tiny: bool, **options: float) -> Callable[[], object]:

@@ -12,13 +12,25 @@ from pathlib import Path
 import pytest
 
 import engine
-from benchmarks import costs, explorer, gpt, growth, instructions, report, rounds, worker
+from benchmarks import (
+    costs,
+    explorer,
+    gpt,
+    growth,
+    instructions,
+    peers,
+    report,
+    rounds,
+    tensor,
+    worker,
+)
 from benchmarks.__main__ import main
 from benchmarks.baselines import ClosureValue, TupleValue
 from benchmarks.registry import ROWS, Result, Row, Work
 
 ROOT = Path(__file__).resolve().parents[1]
 BASELINES = [TupleValue, ClosureValue]
+PEERS = ("autograd", "casadi", "jax", "micrograd", "mygrad", "torch")
 BACKEND = f"engine {engine.backend()}"
 
 OPERATIONS = [
@@ -87,6 +99,13 @@ def test_the_gpt_step_has_the_size_that_is_told():
     assert 60_000 < gpt.count_nodes(work.loss()) < 70_000
 
 
+def lacks(contender):
+    """Whether it is a peer that is not installed; a mere folder, as tests/autograd, is no peer."""
+    package = contender.partition(" ")[0]
+    spec = find_spec(package) if package in PEERS else None
+    return package in PEERS and (spec is None or spec.origin is None)
+
+
 def contenders_here():
     """Each row with each contender that this process can be: this build, and no other's."""
     for row in ROWS.values():
@@ -97,11 +116,21 @@ def contenders_here():
 
 @pytest.mark.parametrize(("row", "contender"), list(contenders_here()))
 def test_a_row_runs_a_round_of_each_contender_at_tiny_size(row: Row, contender):
-    if contender in ("torch", "micrograd", "casadi") and find_spec(contender) is None:
-        with pytest.raises(ImportError, match=contender):
+    if lacks(contender):
+        with pytest.raises(ImportError, match=contender.partition(" ")[0]):
             row.prepare(contender, True)
     else:
         assert 0 < worker.seconds(row.prepare(contender, True)) < 60
+
+
+@pytest.mark.parametrize("contender", ["torch", *peers.PEERS])
+def test_a_peer_trains_the_net_to_the_losses_of_engine(contender):
+    if lacks(contender):
+        pytest.skip(f"{contender} is not installed")
+    ours, theirs = (tensor.net(each, (4, 5, 6, 3), 1e-2) for each in (BACKEND, contender))
+    losses = [ours() for _ in range(5)]
+    assert losses[-1] < losses[0] / 2
+    assert [theirs() for _ in range(5)] == pytest.approx(losses, rel=1e-5)
 
 
 @pytest.mark.parametrize("row", list(ROWS.values()), ids=lambda row: row.name)
@@ -140,6 +169,7 @@ def test_a_worker_that_fails_is_an_error_and_not_missing(capfd):
 def test_the_builds_are_chosen_by_the_contenders_name():
     assert rounds.environment("engine python")["ENGINE_BACKEND"] == "python"
     assert rounds.environment("tuple", threads=2)["OPENBLAS_NUM_THREADS"] == "2"
+    assert rounds.environment("jax")["PJRT_NPROC"] == "1"
 
 
 @pytest.mark.parametrize("row", [costs.import_time, costs.peak_memory], ids=lambda f: f.__name__)
