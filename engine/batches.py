@@ -15,14 +15,14 @@ DONE = tape.OUTCOMES[0]
 
 
 class Batch:
-    """The calls of one recording: `take` them, from the last to the first, then `finish`.
+    """The calls of one recording: `take_all`, from the last to the first.
 
     numbers: the results of the calls that went well, by their places; node: their sum, where
     there are any.
     """
 
     def __init__(self, recording: Any, calls: list[Any]):
-        self.plans, self.lanes = plans_of(recording), lanes_of(recording)
+        self.plans, self.lanes, self.calls = plans_of(recording), lanes_of(recording), calls
         self.alone = [k for k in range(len(self.plans)) if not alike(k, calls)]
         own = [self.plans[k] for k in self.alone]
         self.own, self.slots = own, [slot for plan in own for slot in slots_in(plan)]
@@ -36,18 +36,22 @@ class Batch:
         self.slopes: list[float] = []
         self.node: Any = None
 
-    def take(self, i: int, args: Any) -> bool:
-        """Take call i into a lane; False where it does not fit this recording."""
-        if not self.fits or len(args) != len(self.plans):
-            return False
+    def take_all(self, places: list[int]) -> None:
+        """Take the calls of these places, in this order, where they fit; then `finish`."""
+        for i in places:
+            if self.fits and len(self.calls[i]) == len(self.plans):
+                self.take(i, self.calls[i])
+        self.finish()
+
+    def take(self, i: int, args: Any) -> None:
+        """Take call i into a lane, if it fits this recording."""
         given, lane = [args[k] for k in self.alone], len(self.waiting)
         if self.lanes.take(lane, self.own, given, self.slots, next(value._walks)) != DONE:
-            return False
+            return
         bound = self.lanes.tape.bound
         self.waiting.append((i, {slot: bound[slot] for slot in self.slots}))
         if len(self.waiting) == lanes.WIDTH:
             self.run()
-        return True
 
     def run(self) -> None:
         """Run what waits, forward and backward."""

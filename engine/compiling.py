@@ -131,14 +131,16 @@ class Compiled:
         return self.total(calls, found)
 
     def in_lanes(self, calls: list[Any]) -> list[Batch]:
-        """As many of the calls as fit tapes, by tape."""
-        fits = [r for r in self.tapes if r.grad_enabled == modes.is_grad_enabled() and takes(r)]
-        found = [Batch(recording, calls) for recording in fits if calls]
-        for i in reversed(range(len(calls))):
-            any(batch.take(i, calls[i]) for batch in found)
-        for batch in found:
-            batch.finish()
-        return [batch for batch in found if batch.numbers]
+        """As many of the calls as fit tapes, by tape: one after the other, as what the calls of
+        a batch share is marked until it is finished."""
+        found, left = [], list(reversed(range(len(calls))))
+        for recording in self.tapes:
+            if left and recording.grad_enabled == modes.is_grad_enabled() and takes(recording):
+                batch = Batch(recording, calls)
+                batch.take_all(left)
+                left = [i for i in left if i not in batch.numbers]
+                found += [batch] if batch.numbers else []
+        return found
 
     def total(self, calls: list[Any], found: list[Batch]) -> Any:
         """The sum of batches, and of the other calls, each made alone."""
@@ -167,17 +169,15 @@ class Compiled:
     def compare_batch(self, calls: list[Any], batch: Batch) -> None:
         """Each number, and the derivatives of the sum, must be the same to the last bit."""
         expected: dict[int, float] = {}
+        comparable = batch.comparable()
         for i in sorted(batch.numbers, reverse=True):
             eager = plainly(self.f, calls[i], {})
             self.must_be_same(batch.numbers[i], eager._data)
-            with value._free:
-                for leaf, d in (tape.derivatives(eager, next(value._walks)) or {}).items():
-                    expected[leaf] = expected.get(leaf, 0.0) + d
-        with value._free:
-            ours = tape.derivatives(batch.node, next(value._walks))
-        if ours and batch.comparable():
-            for leaf, d in ours.items():
-                self.must_be_same(d, expected.get(leaf, 0.0))
+            found = derivatives_of(eager) if comparable else {}
+            for leaf, d in found.items():
+                expected[leaf] = expected.get(leaf, 0.0) + d
+        for leaf, d in (derivatives_of(batch.node) if comparable else {}).items():
+            self.must_be_same(d, expected.get(leaf, 0.0))
 
     def must_be_same(self, ours: float, theirs: float) -> None:
         if bits(ours) != bits(theirs):
@@ -408,6 +408,12 @@ def derivatives(v: Any, inputs: list[Any]) -> list[str]:
     if found is None:
         return ["hooks"]
     return [f"requires_grad {v.requires_grad}", *(bits(found.get(id(x), 0.0)) for x in inputs)]
+
+
+def derivatives_of(v: Any) -> dict[int, float]:
+    """The derivatives of v by the leaves below it, by their id; none where hooks run."""
+    with value._free:
+        return tape.derivatives(v, next(value._walks)) or {}
 
 
 def bits(x: float) -> str:

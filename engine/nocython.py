@@ -1,5 +1,6 @@
 """Stands in for Cython's names where nothing is compiled, so that Cython need not be there."""
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -14,12 +15,25 @@ def cclass(cls: Any) -> Any:
         inherited = cls.__getattr__
         del cls.__setattr__, cls.__getattr__
 
-        def init_subclass(sub: Any) -> None:
+        def init_subclass(sub: Any, /, **options: Any) -> None:
+            super(cls, sub).__init_subclass__(**options)
             if not hasattr(sub, "__getattr__"):
                 sub.__getattr__ = inherited
+            elif "__getattr__" in vars(sub):
+                sub.__getattr__ = after_fields(cls.__slots__, inherited, sub.__getattr__)
 
         cls.__init_subclass__ = classmethod(init_subclass)
     return cls
+
+
+def after_fields(fields: Any, inherited: Any, own: Any) -> Any:
+    """A subclass's `__getattr__`, which is not asked for fields that are unset."""
+
+    @functools.wraps(own)
+    def found(self: Any, name: str) -> Any:
+        return (inherited if name in fields else own)(self, name)
+
+    return found
 
 
 def trashcan(on: bool) -> Callable[[Any], Any]:

@@ -192,6 +192,7 @@ class Writer:
         self.inside: set[int] = set()  # ids of these products, and of the sums on the way
         self.walks: dict[int, Any] = {}  # by id of an output: what is below it
         self.turns: list[Any] = []  # for each of them: its order, and the turn of each node by id
+        self.looked_up = set(recorder.tables)
         self.starts: dict[int, int] = {}  # by id: where its operands begin in args
         self.outputs: list[tuple[Any, list[int], list[int]]] = []
 
@@ -240,7 +241,7 @@ class Writer:
     def may_join(self, v: Any, start: Any, product: Any, before: Any) -> bool:
         """Whether no node between v and start, in a walk back, sends a gradient where start does:
         only then start's turn may come with v's, to the last bit."""
-        targets = {id(x) for pair in before[1] for x in pair} | {id(before[0])}
+        targets = {self.target(x) for pair in before[1] for x in pair} | {self.target(before[0])}
         r = self.recorder
         for order, turn in self.turns:
             first, last = turn.get(id(start), 0), turn.get(id(v), 0)
@@ -248,9 +249,16 @@ class Writer:
                 return False
             for x in order[first + 1 : last]:
                 operands = r.nodes[r.place_of[id(x)]][2]
-                if x is not product and any(id(y) in targets for y in operands):
+                if x is not product and any(self.target(y) in targets for y in operands):
                     return False
         return True
+
+    def target(self, x: Any) -> int:
+        """What a gradient for x goes to: by id, but one for all that lookups find or may find."""
+        r = self.recorder
+        if id(x) in r.stand_ins or self.planner.slots.get(id(x)) in self.looked_up:
+            return NOWHERE
+        return id(x)
 
     def constant(self, number: float) -> int:
         """The slot of a number."""
@@ -360,7 +368,8 @@ class Writer:
         if len(products) == 1:
             p, q = products[0]
             return ADD_PRODUCT, a, self.operand(p, THIRD, i), self.operand(q, FOURTH, i)
-        return self.code_of_runs(a, products) or self.code_of_products(a, products)
+        runs = None if id(start) in self.recorder.stand_ins else self.code_of_runs(a, products)
+        return runs or self.code_of_products(a, products)
 
     def code_of_products(self, a: int, products: Any) -> tuple[int, int, int, int]:
         at = len(self.args)

@@ -322,10 +322,19 @@ cdef inline bint steps(np.ndarray x, np.ndarray g, int kind) noexcept:
     )
 
 
+cdef inline bint apart(np.ndarray x, np.ndarray g) noexcept:
+    """Whether x and g, as long as each other, are one piece of memory, or share none."""
+    cdef char *a = <char *> np.PyArray_DATA(x)
+    cdef char *b = <char *> np.PyArray_DATA(g)
+    return a == b or a + np.PyArray_NBYTES(x) <= b or b + np.PyArray_NBYTES(x) <= a
+
+
 cdef inline bint all_step(np.ndarray x, np.ndarray g, tuple others) noexcept:
     """Whether a loop takes the step: x and g, and what is kept for them, None or an array."""
     cdef int kind = np.PyArray_TYPE(x)
     if (kind != np.NPY_FLOAT32 and kind != np.NPY_FLOAT64) or not steps(x, g, kind):
+        return False
+    if not apart(x, g):
         return False
     for other in others:
         if other is not None and not steps(other, g, kind):

@@ -415,13 +415,13 @@ cdef class Lanes:
     cdef int add(
         self, Py_ssize_t slot, Py_ssize_t l, bint counts, dict own, list parents, list slopes
     ) except -1:
-        """Take the gradient of one input in one lane."""
+        """Take the gradient of one input in one lane; one found twice has given all it has."""
         cdef double *flight = gradients(self.flight) + slot * LANES + l
         if counts and self.owners[slot] is not None:
             interpreter.doubles(self.totals)[slot] += flight[0]
             interpreter.ints(self.reached)[slot] = 1
-        elif counts:
-            parents.append(own[slot])
+        elif counts and slot in own:
+            parents.append(own.pop(slot))
             slopes.append(flight[0])
         flight[0] = 0.0
         return 0

@@ -177,6 +177,16 @@ def test_steps_of_long_arrays_are_those_of_numpy(n, dtype, rng):
     assert all(same(ours, right) for ours, right in pairs)
 
 
+@pytest.mark.parametrize("place", [0, 1, 600])
+def test_a_step_with_a_gradient_in_the_same_memory_is_that_of_numpy(place, rng):
+    numbers = rng.normal(size=1200)
+    found = [numbers.copy(), numbers.copy()]
+    for module, array in zip((fast, kernels), found, strict=True):
+        x, g = array[place : place + 600], array[:600]
+        module.sgd_step(x, g, None, False, 0.1, 0.0, 1.0, 0.0, False)
+    assert found[0].tobytes() == found[1].tobytes()
+
+
 def test_a_rate_for_each_number_is_taken_as_by_numpy(rng):
     x, g, mean = rng.standard_normal((3, 4))
     rates = np.array([0.1, 0.2, 0.3, 0.0])

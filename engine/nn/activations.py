@@ -29,7 +29,8 @@ def selu(input: Tensor, inplace: bool = False) -> Tensor:
 
 def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """x where x > 0, else alpha (e**(x / alpha) - 1); smooth at 0 for every alpha."""
-    return put(input, alpha * elementwise.elu(input / alpha), inplace)
+    low = engine.where(input > 0, engine.zeros_like(input), input)
+    return put(input, engine.where(input > 0, input, alpha * (low / alpha).expm1()), inplace)
 
 
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
@@ -87,7 +88,9 @@ def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """x moved towards 0 by lambd, 0 within it; lambd from 0 up."""
     if lambd < 0:
         raise RuntimeError(f"softshrink: lambd must be greater or equal to 0; got {lambd}")
-    return hardshrink(input, lambd) - lambd * (input.detach().abs() > lambd) * input.detach().sign()
+    inside = (input >= -lambd) & (input <= lambd)
+    moved = input - lambd * input.detach().sign()
+    return engine.where(inside, engine.zeros_like(input), moved)
 
 
 def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
@@ -105,7 +108,9 @@ def threshold(input: Tensor, threshold: float, value: float, inplace: bool = Fal
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
     """x where x > 0, else weight * x. weight: shape (1,), or one number for each place along
     dimension 1 of the input."""
-    if weight.numel() != 1:
+    if weight.numel() == 1:
+        weight = weight.reshape(())
+    else:
         if input.ndim < 2 or input.shape[1] != weight.numel():
             raise RuntimeError(
                 "prelu: weight must hold one number, or one for each place along dimension 1 of "
@@ -117,6 +122,8 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
 
 def glu(input: Tensor, dim: int = -1) -> Tensor:
     """The first half along `dim`, whose size is even, times the sigmoid of the second."""
+    if not input.ndim:
+        raise RuntimeError("glu: input needs a dimension of even size; got one number, shape ()")
     if input.shape[dim] % 2:
         raise RuntimeError(f"glu: halving dimension must be even; got size {input.shape[dim]}")
     a, b = input.chunk(2, dim)

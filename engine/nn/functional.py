@@ -202,13 +202,16 @@ def batch_norm(
 def batch_moments(
     input: Tensor, dims: list[int], mean: Tensor | None, var: Tensor | None, momentum: float
 ) -> tuple[Tensor, Tensor]:
-    """Mean and biased variance of each channel; the running ones follow, the variance unbiased."""
+    """Mean and biased variance of each channel; the running ones follow, the variance unbiased.
+    An empty batch has 0 for both, and none follows."""
     count = input.numel() // input.shape[1]
     if count == 1:
         raise ValueError(
             "batch_norm: Expected more than 1 value per channel when training, got input size "
             f"{list(input.shape)}"
         )
+    if count == 0:
+        return (engine.zeros(input.shape[1], dtype=input.dtype),) * 2
     of_batch = input.mean(dims), input.var(dims, correction=0)
     with engine.no_grad():
         if mean is not None:
@@ -297,8 +300,8 @@ def huber_loss(
     if delta <= 0:
         raise RuntimeError(f"huber_loss: delta must be greater than 0; got {delta}")
     d = (input - target).abs()
-    losses = engine.where(d < delta, 0.5 * d * d, delta * (d - 0.5 * delta))
-    return _reduce("huber_loss", losses, reduction)
+    near = d.clamp(max=delta)  # not a choice of two results: the square's slope is inf at inf
+    return _reduce("huber_loss", near * (d - 0.5 * near), reduction)
 
 
 def kl_div(
@@ -315,7 +318,7 @@ def kl_div(
     else:
         losses = xlogy(target, target) - target * input
     if reduction == "batchmean":
-        return losses.sum() / input.shape[0]
+        return losses.sum() / (len(input) if input.ndim else 1)
     return _reduce("kl_div", losses, reduction)
 
 

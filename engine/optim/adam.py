@@ -52,7 +52,7 @@ class Adam(Optimizer):
 
     def update(self, x: Any, g: Any, state: State, group: Group) -> None:
         x = changed(x)
-        (beta1, beta2), decay = group["betas"], group["weight_decay"]
+        lr, (beta1, beta2), decay = float(group["lr"]), group["betas"], group["weight_decay"]
         names = STATE if group["amsgrad"] else STATE[:2]
         for name in names:
             if name not in state:
@@ -63,13 +63,13 @@ class Adam(Optimizer):
             x,
             array_of(g),
             *(array_of(state[name]) if name in names else None for name in STATE),
-            group["lr"] / (1 - beta1**step),
+            lr / (1 - beta1**step),
             m.sqrt(1 - beta2**step),
             beta1,
             beta2,
             group["eps"],
             0 if self.decoupled else decay,
-            1 - group["lr"] * decay if self.decoupled else 1,
+            1 - lr * decay if self.decoupled else 1,
         )
 
 

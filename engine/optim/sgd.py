@@ -59,7 +59,7 @@ class SGD(Optimizer):
             array_of(g),
             array_of(buffer) if momentum != 0 else None,
             first,
-            group["lr"],
+            float(group["lr"]),
             momentum,
             1 - group["dampening"],
             group["weight_decay"],

@@ -271,6 +271,37 @@ def test_an_unknown_reduction_is_refused(loss):
         loss(reduction="max")
 
 
+def test_softshrink_keeps_double_precision():
+    x = engine.tensor([1.0, -1.0, 0.1], dtype=engine.float64)
+    y = F.softshrink(x, 0.3)
+    assert (y.dtype, y.tolist()) == (engine.float64, [0.7, -0.7, 0.0])
+
+
+def test_celu_of_a_negative_alpha_is_its_formula():
+    y = F.celu(engine.tensor([1.0, -1.0], dtype=engine.float64), -2.0)
+    assert y.tolist() == pytest.approx([1.0, -2.0 * np.expm1(0.5)], rel=1e-12)
+
+
+def test_huber_loss_has_a_finite_slope_at_infinite_differences():
+    x = engine.tensor([np.inf, -np.inf, 3.0, 0.5], requires_grad=True)
+    F.huber_loss(x, engine.zeros(4), reduction="none").backward(engine.ones(4))
+    assert x.grad.tolist() == [1.0, -1.0, 1.0, 0.5]
+
+
+def test_numbers_without_a_dimension_have_their_losses_and_errors():
+    loss = F.kl_div(engine.tensor(-0.5), engine.tensor(1.0), reduction="batchmean")
+    assert (loss.shape, loss.item()) == ((), 0.5)
+    assert F.prelu(engine.tensor(-2.0), engine.tensor([0.25])).shape == ()
+    with pytest.raises(RuntimeError, match="glu: input needs a dimension"):
+        F.glu(engine.tensor(1.0))
+
+
+def test_an_empty_batch_leaves_the_running_moments():
+    norm = nn.BatchNorm1d(3)
+    assert norm(engine.zeros(0, 3)).shape == (0, 3)
+    assert (norm.running_mean.tolist(), norm.running_var.tolist()) == ([0.0] * 3, [1.0] * 3)
+
+
 def test_a_net_learns_exclusive_or():
     engine.manual_seed(0)
     x = engine.tensor([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])

@@ -827,3 +827,24 @@ def test_the_lines_that_the_readme_changes_are_those_of_the_example():
     kept = set(before) & set(after)
     assert [line[1:] for line in shown if line[0] == "-"] == [x for x in before if x not in kept]
     assert [line[1:] for line in shown if line[0] == "+"] == [x for x in after if x not in kept]
+
+
+@pytest.mark.parametrize("i", range(4))
+def test_sums_are_not_joined_past_what_a_lookup_may_find(i, rng):
+    rows = engine.values(rng.normal(size=4))
+
+    @engine.compile
+    def f(i, k):
+        power = engine.lookup(rows, i).exp()
+        total = rows[0] * k + rows[1] * k
+        total = total + rows[1] * power
+        return total + power * rows[2]
+
+    found = []
+    for turn, k in enumerate(rng.normal(size=24)):
+        for g in (f, f.f):
+            g(i if turn > 3 else 3, Value(k)).backward()
+            found.append([v.grad for v in rows])
+            for v in rows:
+                v.grad = None
+    assert found[::2] == found[1::2]

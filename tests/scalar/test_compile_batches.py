@@ -263,6 +263,59 @@ def test_sums_are_compared_with_the_function_itself():
         f.sum(calls)
 
 
+def test_a_sum_of_products_that_begins_with_a_row_has_the_gradient_of_that_row():
+    rows, xs = engine.values([0.5, -1.5, 2.5]), engine.values([0.3, 0.7, -0.2])
+
+    @engine.compile
+    def f(i, k):
+        total = engine.lookup(rows, i)
+        for w, x in zip(W[:3], xs, strict=True):
+            total = total + w * x
+        return total * k
+
+    calls = [(i % 3, Value(1.0 + i)) for i in range(9)]
+    warm(f, calls)
+    for _ in range(2):
+        same_sums(f, calls, [*rows, *xs, *W[:3]])
+
+
+def test_a_row_of_a_calls_own_that_is_found_twice_is_one_parent():
+    f = engine.compile(lambda rows, i, j: engine.lookup(rows, i) * 3.0 + engine.lookup(rows, j))
+    calls = [(engine.values([1.0 + k, 2.0]), 0, k % 2) for k in range(8)]
+    warm(f, calls)
+    y = f.sum(calls)
+    y.backward(math.inf)
+    assert [rows[0].grad for rows, _, _ in calls] == [math.inf] * 8
+
+
+def test_a_sum_leaves_the_gradients_of_results_that_it_is_given():
+    w, x = Value(2.0), Value(1.5)
+    hidden = [x * (1.0 + i) for i in range(9)]
+    engine.sum([h * h for h in hidden]).backward()
+    before = [h.grad for h in hidden]
+    f = engine.compile(lambda h, w: h * w + h)
+    warm(f, [(hidden[0], w)])
+    f.sum([(h, w) for h in hidden])
+    assert [h.grad for h in hidden] == before
+
+
+def test_a_value_that_all_calls_share_is_seen_among_the_arguments_of_one():
+    shared = Value(2.0)
+    way = [Value(x, requires_grad=False) for x in (-1.0, 1.0)]
+
+    @engine.compile
+    def f(x, sign):
+        if x is shared:
+            return x * 100.0
+        return x * shared if sign > 0 else x * x * shared
+
+    for sign in way:
+        f(Value(1.0), sign)
+    calls = [(Value(1.0 + i), way[i % 2]) for i in range(8)] + [(shared, sign) for sign in way]
+    for _ in range(3):
+        assert f.sum(calls).data == sum(f.f(*args).data for args in calls)
+
+
 @pytest.mark.parametrize(
     ("f", "calls", "text"),
     [

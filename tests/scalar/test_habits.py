@@ -273,6 +273,33 @@ def test_a_subclass_keeps_its_methods_and_arithmetic_gives_a_value():
     assert (v.shout(), type(y), v.grad) == ("v=2.0!", Value, 4.0)
 
 
+def test_a_class_beside_value_hears_of_subclasses_and_their_options():
+    class Named:
+        def __init_subclass__(cls, name="", **options):
+            super().__init_subclass__(**options)
+            cls.name = name
+
+    class Weight(Value, Named, name="w"):
+        pass
+
+    assert (Weight.name, Weight(2.0).data) == ("w", 2.0)
+
+
+def test_a_subclass_may_answer_for_attributes_itself():
+    class Bare(Value):
+        def __init__(self):
+            pass
+
+        def __getattr__(self, name):
+            if name == "color":
+                return "red"
+            raise AttributeError(name)
+
+    assert (Bare().color, Bare().data, (Bare() + 1.0).data) == ("red", 0.0, 1.0)
+    with pytest.raises(AttributeError, match="size"):
+        Bare().size  # noqa: B018
+
+
 def test_a_subclass_that_does_not_call_our_constructor_is_a_value_of_0():
     class Silent(Value):
         def __init__(self):
