@@ -77,11 +77,22 @@ def saved_value(v: Any) -> tuple[Any, ...]:
             "copying or pickling a Value needs one made by the program; this one is the result "
             f"of {v._op!r}: use v.detach(), which has no graph"
         )
-    attributes = dict(getattr(v, "__dict__", {}))
+    attributes = in_slots(v) | getattr(v, "__dict__", {})
     if isinstance(v._extra, value.Extra):
         attributes |= v._extra.attributes or {}
     kind = None if type(v) is Value else type(v)
     return kind, v.data, v.grad if v._has_grad else None, v.requires_grad, attributes
+
+
+def in_slots(v: Any) -> dict[str, Any]:
+    """What a subclass of Value keeps in slots of its own."""
+    found = {}
+    for kind in type(v).__mro__:
+        names = () if kind in Value.__mro__ else vars(kind).get("__slots__", ())
+        for name in (names,) if isinstance(names, str) else names:
+            if name not in ("__dict__", "__weakref__") and hasattr(v, name):
+                found[name] = getattr(v, name)
+    return found
 
 
 def rebuild_value(

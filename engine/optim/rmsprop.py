@@ -53,7 +53,7 @@ class RMSprop(Optimizer):
             state["momentum_buffer"] *= group["momentum"]
             state["momentum_buffer"] += change
             change = state["momentum_buffer"]
-        x -= group["lr"] * change
+        x -= float(group["lr"]) * change
 
     def _root(self, g: Any, state: State, group: Group) -> Any:
         """The square root of the running mean of g**2, or of the running variance of g."""

@@ -373,13 +373,14 @@ def test_a_read_only_array_that_a_tensor_shares_is_not_written():
     assert (array.tolist(), optimizer.state[x]) == ([1.0] * 3, {})
 
 
-@pytest.mark.parametrize("make", [optim.SGD, optim.Adam, optim.AdamW])
+@pytest.mark.parametrize("make", [optim.SGD, optim.Adam, optim.AdamW, optim.RMSprop])
 @pytest.mark.parametrize("shape", [(3, 2), (2, 3)])
 def test_the_rate_may_be_a_tensor(make, shape):
     found = []
     for lr in (0.125, engine.tensor(0.125)):
         x = engine.ones(2, 3).T.requires_grad_() if shape == (3, 2) else engine.ones(shape)
-        x.grad = 2.0 * engine.ones(shape)
-        make([x], lr=lr).step()
-        found.append(x.tolist())
+        v = engine.Value(1.0)
+        x.grad, v.grad = 2.0 * engine.ones(shape), 2.0
+        make([x, v], lr=lr).step()
+        found.append([x.tolist(), v.data])
     assert found[0] == found[1]

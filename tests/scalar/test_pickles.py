@@ -1,5 +1,6 @@
 """Pickles of Values, which either build opens."""
 
+import copy
 import os
 import pickle
 import subprocess
@@ -93,3 +94,17 @@ def test_a_subclass_is_restored_without_calling_its_constructor():
     twin = pickle.loads(pickle.dumps(v))
     assert (type(twin), twin.data, twin.name) == (Named, 5.0, "v")
     assert engine.Value is Value
+
+
+class Slotted(Value):
+    """A subclass with a slot of its own, which may be unset."""
+
+    __slots__ = ("color", "size")
+
+
+def test_what_a_subclass_keeps_in_slots_is_copied_too():
+    v = Slotted(2.0)
+    v.color = ["red"]
+    for twin in (copy.copy(v), copy.deepcopy(v), pickle.loads(pickle.dumps(v))):
+        assert (type(twin), twin.data, twin.color) == (Slotted, 2.0, ["red"])
+        assert not hasattr(twin, "size")
