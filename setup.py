@@ -29,7 +29,8 @@ FLAGS = {  # both builds give the same bits: a * b + c is never contracted into 
     "mingw32": ["-O3", "-ffp-contract=off", "-fno-math-errno", "-g0"],
     "msvc": ["/O2", "/fp:precise"],
 }
-# Wrong memory and undefined arithmetic end the program; Cython's bounds checks are always on.
+# Wrong memory and undefined arithmetic end the program; Cython's bounds checks are always on. Each
+# node is allocated by itself, so that its memory is watched too.
 SANITIZERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"]
 DIRECTIVES = {
     "annotation_typing": False,  # types for mypy are not C types
@@ -110,7 +111,8 @@ class BuildAll(build_ext):
             # Its inner loops are the width of a lane row; those around them must stay loops.
             flags = [*flags, "-fno-tree-loop-vectorize"]
         if SANITIZE:
-            flags = [*flags, "-O1", "-g1", "-fno-omit-frame-pointer", *SANITIZERS]
+            watched = ["-O1", "-g1", "-fno-omit-frame-pointer", "-DENGINE_NO_POOL", *SANITIZERS]
+            flags = [*flags, *watched]
             extension.extra_link_args = SANITIZERS
         extension.extra_compile_args = flags
         extension.libraries = [] if self.compiler.compiler_type == "msvc" else ["m"]
