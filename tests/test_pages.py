@@ -19,6 +19,9 @@ ELSEWHERE = {
     ("README.md", "powershell"): "PowerShell's spelling of the first line, which .ci/run runs",
     ("README.md", "changes"): "tests/scalar/test_compile.py compares them with the example",
     ("docs/reliability.md", "long"): "it takes half an hour; the suite runs the short form",
+    ("docs/reliability.md", "graphs"): "it takes hours; tests/reliability/test_graphs.py, a few",
+    ("docs/reliability.md", "sanitizers"): "tests/reliability/test_sanitizers.py, in the long form",
+    ("docs/reliability.md", "fuzz"): "it takes minutes; tests/reliability/test_fuzz.py, seconds",
     ("CONTRIBUTING.md", "build"): "it needs a package index; pip builds the same in .ci/run",
     ("CONTRIBUTING.md", "docs"): ".ci/run runs it",
 }
