@@ -78,7 +78,11 @@ class Compiled:
         self.refusal = ""
 
     def __get__(self, owner: Any, kind: Any = None) -> Any:
-        return self if owner is None else functools.partial(self, owner)
+        if owner is None:
+            return self
+        bound: Any = functools.partial(self, owner)
+        bound.sum = lambda calls: self.sum([(owner, *args) for args in list_of(calls)])
+        return bound
 
     def __repr__(self) -> str:
         return f"<compiled {self.f!r}>"

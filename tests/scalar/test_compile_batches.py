@@ -279,6 +279,22 @@ def test_a_sum_of_products_that_begins_with_a_row_has_the_gradient_of_that_row()
         same_sums(f, calls, [*rows, *xs, *W[:3]])
 
 
+def test_a_compiled_method_of_an_object_has_its_sum_too():
+    class Model:
+        def __init__(self):
+            self.w = Value(2.0)
+
+        @engine.compile
+        def loss(self, x):
+            return x * self.w
+
+    model = Model()
+    for _ in range(5):
+        assert model.loss.sum([(Value(float(i)),) for i in range(9)]).data == 72.0
+    with pytest.raises(TypeError, match="needs a list of tuples"):
+        model.loss.sum([Value(1.0)])
+
+
 def test_a_row_of_a_calls_own_that_is_found_twice_is_one_parent():
     f = engine.compile(lambda rows, i, j: engine.lookup(rows, i) * 3.0 + engine.lookup(rows, j))
     calls = [(engine.values([1.0 + k, 2.0]), 0, k % 2) for k in range(8)]
