@@ -11,7 +11,6 @@ import json
 import math
 import os
 import pickle
-import secrets
 import shutil
 import zlib
 from collections import OrderedDict
@@ -134,7 +133,7 @@ def replacing(path: str) -> Iterator[BinaryIO]:
         with open(path, "wb") as stream:
             yield stream
         return
-    part = os.path.join(os.path.dirname(path), f".engine-{secrets.token_hex(8)}.part")
+    part = os.path.join(os.path.dirname(path), f".engine-{os.urandom(8).hex()}.part")
     try:
         with open(part, "xb") as stream:
             yield stream
