@@ -180,5 +180,5 @@ def formatted(t: Any, spec: str) -> str:
     return format(t._array.item(), spec)
 
 
-Tensor.__repr__ = text_of  # type: ignore[method-assign]
-Tensor.__format__ = formatted  # type: ignore[method-assign]
+Tensor.__repr__ = text_of  # type: ignore
+Tensor.__format__ = formatted  # type: ignore
