@@ -75,16 +75,6 @@ UNIQUE = [
     ([], None, [], [], []),
 ]
 
-
-@pytest.mark.parametrize(("numbers", "dim", "values", "places", "counts"), UNIQUE)
-def test_unique_tells_values_places_and_counts(numbers, dim, values, places, counts):
-    x = engine.tensor(numbers)
-    found = x.unique(return_inverse=True, return_counts=True, dim=dim)
-    assert [t.tolist() for t in found] == [values, places, counts]
-    assert engine.unique(x, dim=dim).tolist() == values
-    assert engine.unique(x, return_counts=True, dim=dim)[1].tolist() == counts
-
-
 CONSECUTIVE = [
     ([1, 1, 2, 2, 3, 1, 1], None, [1, 2, 3, 1], [0, 0, 1, 1, 2, 3, 3], [2, 2, 1, 2]),
     ([[1, 2], [1, 2], [3, 4], [1, 2]], 0, [[1, 2], [3, 4], [1, 2]], [0, 0, 1, 2], [2, 1, 1]),
@@ -92,13 +82,17 @@ CONSECUTIVE = [
     ([], None, [], [], []),
 ]
 
+CASES = [("unique", *case) for case in UNIQUE]
+CASES += [("unique_consecutive", *case) for case in CONSECUTIVE]
 
-@pytest.mark.parametrize(("numbers", "dim", "values", "places", "counts"), CONSECUTIVE)
-def test_unique_consecutive_tells_runs(numbers, dim, values, places, counts):
-    x = engine.tensor(numbers)
-    found = x.unique_consecutive(return_inverse=True, return_counts=True, dim=dim)
+
+@pytest.mark.parametrize(("name", "numbers", "dim", "values", "places", "counts"), CASES)
+def test_unique_tells_values_places_and_counts(name, numbers, dim, values, places, counts):
+    x, function = engine.tensor(numbers), getattr(engine, name)
+    found = getattr(x, name)(return_inverse=True, return_counts=True, dim=dim)
     assert [t.tolist() for t in found] == [values, places, counts]
-    assert engine.unique_consecutive(x, dim=dim).tolist() == values
+    assert function(x, dim=dim).tolist() == values
+    assert function(x, return_counts=True, dim=dim)[1].tolist() == counts
 
 
 def test_each_nan_is_unique():
