@@ -269,7 +269,8 @@ def _guarded(checker: Checker, work: Callable[[], list[Finding]]) -> list[Findin
 def _note_random(checker: Checker) -> None:
     if all(f.kind not in RANDOM for f in checker.findings) and checker.subject.draws:
         checker.note(
-            "forward draws random numbers; the generators were set to one state before each call."
+            "forward draws random numbers; the generators were set to one state before each call, "
+            "and calls in several threads, which share the generators, were not compared."
         )
 
 

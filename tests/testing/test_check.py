@@ -52,6 +52,21 @@ def test_random_forward_is_compared_and_noted():
     assert any("random" in note for note in report.notes)
 
 
+class SlowDropout(Dropout):
+    """Waits before it draws, so that a thread beside it draws first."""
+
+    @staticmethod
+    def forward(ctx, x, p):
+        time.sleep(0.001)
+        return Dropout.forward(ctx, x, p)
+
+
+def test_random_forward_is_not_blamed_for_generators_that_threads_share():
+    report = check(SlowDropout, randn(5), 0.5, examples=0)
+    assert report, str(report)
+    assert any("threads" in note for note in report.notes)
+
+
 def test_step_function_is_noted_as_one():
     report = check(RoundStraightThrough, 3 * randn(4), examples=0)
     assert report
