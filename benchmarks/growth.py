@@ -1,7 +1,6 @@
 """How time and memory grow with nodes, width and batch; the slope is the power of the size.
 
-Time is the minimum of a few runs; memory is the peak of what Python and NumPy allocate in one run
-more, told by tracemalloc: without the compiled build's blocks of nodes, which `costs.py` measures.
+Time is the minimum of a few runs; memory is what the peak of a fresh process grows by in a run.
 """
 
 from __future__ import annotations
@@ -10,10 +9,10 @@ import json
 import math
 import sys
 import time
-import tracemalloc
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 
+from benchmarks import costs
 from benchmarks.registry import ENGINE
 from benchmarks.rounds import output
 from benchmarks.tensor import two_layers
@@ -70,6 +69,7 @@ SWEEPS: dict[Callable[[int], Step], tuple[list[int], list[int], list[int]]] = {
     batch: ([1, 10], [1, 10, 100, 1000], [1, 10, 100, 1000, 10_000]),
 }
 EXTENTS = ("tiny", "usual", "full")
+PAGE = 4096  # bytes: less is not told of a process
 
 
 def seconds(step: Step) -> float:
@@ -82,31 +82,42 @@ def seconds(step: Step) -> float:
     return min(times)
 
 
-def peak(step: Step) -> int:
-    tracemalloc.start()
+def peak(name: str, contender: str, size: int) -> int:
+    """The bytes that a fresh process grows by in one run of a step, which it has run before at the
+    smallest size; a page at least."""
+    command = [sys.executable, "-m", "benchmarks.growth", "peak", name, str(size)]
+    return int(output(command, contender))
+
+
+def peak_here(name: str, size: int) -> int:
+    """The same of this process."""
+    prepare = sweep_of(name)
+    prepare(SWEEPS[prepare][0][0])()
+    step = prepare(size)
+    before = costs.peak()
     step()
-    _, most = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    return most
+    return max(costs.peak() - before, PAGE)
+
+
+def sweep_of(name: str) -> Callable[[int], Step]:
+    return next(f for f in SWEEPS if f.__name__ == name)
 
 
 def sweep(name: str, contender: str, extent: str) -> Growth:
-    """Runs all sizes here, in this process."""
-    prepare, sizes = next(
-        (f, choice[EXTENTS.index(extent)]) for f, choice in SWEEPS.items() if f.__name__ == name
-    )
-    growth = Growth(name, contender, sizes)
-    for size in sizes:
+    """Times all sizes here, in this process; each memory in one of its own."""
+    prepare = sweep_of(name)
+    growth = Growth(name, contender, SWEEPS[prepare][EXTENTS.index(extent)])
+    for size in growth.sizes:
         step = prepare(size)
         step()
         growth.seconds.append(seconds(step))
-        growth.bytes.append(peak(step))
+        growth.bytes.append(peak(name, contender, size))
     return growth
 
 
 def measure(name: str, contender: str, extent: str) -> Growth:
     """The same in a fresh Python with the build that the contender names."""
-    command = [sys.executable, "-m", "benchmarks.growth", name, contender, extent]
+    command = [sys.executable, "-m", "benchmarks.growth", "sweep", name, contender, extent]
     try:
         return Growth(**json.loads(output(command, contender)))
     except ImportError as error:
@@ -140,4 +151,5 @@ def table(growth: Growth) -> str:
 
 
 if __name__ == "__main__":
-    print(json.dumps(asdict(sweep(*sys.argv[1:4]))))
+    what, *rest = sys.argv[1:]
+    print(peak_here(rest[0], int(rest[1])) if what == "peak" else json.dumps(asdict(sweep(*rest))))

@@ -31,15 +31,16 @@ class Generator:
         if not -(2**63) <= seed.__index__() < 2**64:
             raise RuntimeError(f"manual_seed: Overflow when unpacking long: {seed} exceeds 64 bits")
         self._seed = seed.__index__() % 2**64
-        self._numpy: Any = None
+        self._numpy: dict[str, Any] = {}
         return self
 
     @property
     def numpy(self) -> Any:
         """NumPy's generator, made when first needed, as numpy.random takes a while to import."""
-        if self._numpy is None:
-            self._numpy = np.random.Generator(np.random.PCG64(self._seed))
-        return self._numpy
+        kept = self._numpy
+        if not kept:  # setdefault: threads that come here at once are given the same one
+            kept.setdefault("generator", np.random.Generator(np.random.PCG64(self._seed)))
+        return kept["generator"]
 
     def initial_seed(self) -> int:
         """The seed that the numbers started from."""

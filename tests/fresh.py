@@ -10,10 +10,14 @@ import engine
 ROOT = Path(engine.__file__).parent.parent
 
 
-def printed(program, *arguments, backend=None, timeout=600):
+# How many threads a BLAS uses: OpenBLAS, MKL, and those made with OpenMP.
+THREADS = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS")
+
+
+def printed(program, *arguments, backend=None, timeout=600, threads=1):
     """What a program prints; it must end well and write nothing to its error stream."""
     paths = os.pathsep.join([str(ROOT), str(ROOT / "tests")])
-    variables = os.environ | {"PYTHONPATH": paths, "OPENBLAS_NUM_THREADS": "1"}
+    variables = os.environ | {"PYTHONPATH": paths} | dict.fromkeys(THREADS, str(threads))
     variables["ENGINE_BACKEND"] = backend or engine.backend()
     command = [sys.executable, "-c", program, *map(str, arguments)]
     done = subprocess.run(

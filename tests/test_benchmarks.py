@@ -201,7 +201,8 @@ def test_a_sweep_in_a_process_of_its_own_brings_its_figures_back():
 
 
 def test_memory_grows_in_proportion_to_the_nodes():
-    few, many = (growth.peak(growth.nodes(count)) for count in (30_000, 300_000))
+    few, many = (growth.peak("nodes", BACKEND, count) for count in (30_000, 300_000))
+    assert 100 < few / 30_000 < 260  # a node's own memory is in it, whatever allocates it
     assert 8 < many / few < 12
 
 

@@ -78,6 +78,13 @@ def test_modes_stay_in_their_thread(long):
     assert (Value(1.0) * 2.0).requires_grad
 
 
+def test_threads_that_share_a_generator_are_given_each_number_once(long):
+    for seed in range(long(20, 1_000)):
+        g, again = (engine.Generator().manual_seed(seed) for _ in range(2))
+        found = in_threads(lambda i, g=g: engine.rand(3, generator=g).tolist())
+        assert sorted(found) == sorted(engine.rand(THREADS, 3, generator=again).tolist())
+
+
 def answer_of_child(work):
     """What work() returns in a forked process: True, or False and a hang for anything else."""
     reader, writer = os.pipe()
