@@ -17,6 +17,7 @@ from engine import (
     cuda as cuda,
     differentiation,
     forking as forking,
+    free_threading as free_threading,
     func as func,
     habits,
     nn as nn,

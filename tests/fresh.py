@@ -16,7 +16,7 @@ THREADS = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS")
 
 def printed(program, *arguments, backend=None, timeout=600, threads=1):
     """What a program prints; it must end well and write nothing to its error stream."""
-    paths = os.pathsep.join([str(ROOT), str(ROOT / "tests")])
+    paths = os.pathsep.join([str(ROOT), str(Path(__file__).parent)])
     variables = os.environ | {"PYTHONPATH": paths} | dict.fromkeys(THREADS, str(threads))
     variables["ENGINE_BACKEND"] = backend or engine.backend()
     command = [sys.executable, "-c", program, *map(str, arguments)]

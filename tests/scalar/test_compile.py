@@ -819,7 +819,7 @@ def test_the_gpt_trains_the_same_way_from_its_tapes():
 
 
 def test_the_lines_that_the_readme_changes_are_those_of_the_example():
-    root = Path(engine.__file__).parents[1]
+    root = Path(__file__).parents[2]
     shown = (root / "README.md").read_text(encoding="utf-8").partition("```diff")[2]
     shown = [line for line in shown.partition("```")[0].splitlines() if line[:1] in ("-", "+")]
     before = [line for text in gpt.CHANGES for line in text.splitlines()]

@@ -4,6 +4,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from fresh import printed
 from together import THREADS, in_threads, switching_often  # noqa: F401  a fixture
 
 import engine
@@ -42,6 +43,35 @@ def test_a_shared_leaf_gets_every_gradient():
 
     in_threads(work)
     assert shared.grad == ROUNDS * sum(range(1, THREADS + 1))
+
+
+def test_walks_of_both_kinds_lose_no_gradient_of_a_leaf():
+    shared = Value(1.0)
+
+    def work(i):
+        for _ in range(10 * ROUNDS):
+            y = shared * 2.0
+            if i % 2:
+                y.register_hook(lambda g: None)  # the general walk
+            y.backward()
+
+    in_threads(work)
+    assert shared.grad == 2.0 * 10 * ROUNDS * THREADS
+
+
+WITHOUT_THE_GLOBAL_LOCK = """
+import sys
+sys._is_gil_enabled = lambda: False
+import engine
+from engine import value
+x = engine.Value(3.0)
+(x * x).backward()
+print(value._free.locked(), x.grad)
+"""
+
+
+def test_without_the_global_lock_every_backward_is_the_walk_that_adds_under_a_lock():
+    assert printed(WITHOUT_THE_GLOBAL_LOCK) == "True 6.0\n"
 
 
 def test_one_graph_can_be_walked_by_all_at_once():
