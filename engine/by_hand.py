@@ -58,6 +58,19 @@ def pushed(v: Any, g: float) -> list[tuple[Any, float]]:
             x._grad, x._has_grad = grad, has_grad
 
 
+def forget(v: Any, name: str) -> None:
+    """`del v.name` of a compiled Value, which keeps the user's attributes itself."""
+    extra = v._extra
+    kept = (extra.attributes if isinstance(extra, value.Extra) else None) or {}
+    if name not in kept:
+        raise AttributeError(
+            f"{type(v).__name__!r} object has no attribute {name!r} that can be deleted",
+            name=name,
+            obj=v,
+        )
+    extra.attributes = {other: x for other, x in kept.items() if other != name}
+
+
 def describe(x: Any) -> str:
     """What came where a number is needed, and the likely cure, for an error."""
     if isinstance(x, Value):

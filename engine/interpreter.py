@@ -61,3 +61,4 @@ def doubles(row: Any) -> Any:
 
 
 set_attribute = object.__setattr__
+delete_attribute = object.__delattr__

@@ -84,6 +84,14 @@ def saved_value(v: Any) -> tuple[Any, ...]:
     return kind, v.data, v.grad if v._has_grad else None, v.requires_grad, attributes
 
 
+def reduced_value(v: Any) -> tuple[Any, ...]:
+    """What pickle and copy make of a leaf; its attributes, which may lead back to it, come after
+    it, in the place of what objects have in slots."""
+    *fields, attributes = saved_value(v)
+    made = rebuild_value, tuple(fields)
+    return (*made, (None, attributes)) if attributes else made
+
+
 def in_slots(v: Any) -> dict[str, Any]:
     """What a subclass of Value keeps in slots of its own."""
     found = {}
@@ -96,13 +104,13 @@ def in_slots(v: Any) -> dict[str, Any]:
 
 
 def rebuild_value(
-    kind: Any, data: float, grad: float | None, requires_grad: bool, names: Any
+    kind: Any, data: float, grad: float | None, requires_grad: bool, names: Any = None
 ) -> Any:
     """The Value that `saved_value` describes, in the build that runs."""
     kind = kind or Value
     v = kind.__new__(kind)
     Value.__init__(v, data, requires_grad=requires_grad)
     v.grad = grad
-    for name, x in names.items():
+    for name, x in (names or {}).items():
         setattr(v, name, x)
     return v

@@ -31,9 +31,9 @@ def connect(**functions):
 
     general(v, gradient, retain_graph, inputs): the backward that the scalar walk leaves.
     lookup(v, name): attributes that the class does not have. by_hand(v, parents, slopes): nodes
-    that programs make themselves. saved(v), restore: pickles. ufunc(...): NumPy's functions.
-    elementary(name, operands): those of `elementary`. describe(x): x and the cure, for an error.
-    watch(what, v, more): tells who records a program what it does besides operations.
+    that programs make themselves. saved(v): pickles. forget(v, name): `del v.name`.
+    ufunc(...): NumPy's functions; elementary(name, operands): those of `elementary`.
+    describe(x): x and the cure, for an error. watch(what, v, more): tells who records a program.
     """
     links.__dict__.update(functions)
 
@@ -457,7 +457,7 @@ class Value:
         return f"Value(data={self.data}, grad={self._grad})"
 
     def __reduce__(self):
-        return links.restore, links.saved(self)
+        return links.saved(self)
 
     def _elementary_(self, name, operands):
         return links.elementary(name, operands)
@@ -481,6 +481,12 @@ class Value:
             extra.attributes = {**(extra.attributes or {}), name: value}
             if not isinstance(value, (Real, str)):
                 interpreter.track(self)
+
+    def __delattr__(self, name):
+        try:
+            interpreter.delete_attribute(self, name)
+        except (AttributeError, NotImplementedError):
+            links.forget(self, name)
 
 
 interpreter.pool(Value)

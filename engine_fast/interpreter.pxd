@@ -20,6 +20,9 @@ cdef extern from *:
     static inline int engine_same_bits(double a, double b) {
         return memcmp(&a, &b, sizeof(double)) == 0 || (a != a && b != b);
     }
+    static inline int engine_delete_attribute(PyObject *x, PyObject *name) {
+        return PyObject_GenericSetAttr(x, name, NULL);
+    }
     #define engine_ints(row) ((int *)PyBytes_AS_STRING(row))
     #define engine_doubles(row) ((double *)PyBytes_AS_STRING(row))
     static inline int engine_same_items(PyObject *xs, PyObject *ys) {
@@ -29,6 +32,7 @@ cdef extern from *:
         ) == 0);
     }
     """
+    int delete_attribute "engine_delete_attribute"(object x, object name) except -1
     object row "engine_row"(Py_ssize_t n)
     double *doubles "engine_doubles"(object row)
     object int_row "engine_int_row"(Py_ssize_t n)

@@ -250,6 +250,36 @@ def test_a_user_hangs_attributes_of_any_name_on_a_node():
         _ = v.colour
 
 
+class Tagged(Value):
+    """A subclass with a slot of its own; its instances have a `__dict__` too."""
+
+    __slots__ = ("tag",)
+
+
+@pytest.mark.parametrize("kind", [Value, Tagged])
+def test_a_user_takes_attributes_away_again(kind):
+    v = kind(2.0, label="v")
+    v.note, v.mark, v.tag = "n", [v], "t"
+    del v.note, v.label, v.tag
+    assert (v.label, v.mark) == ("", [v])
+    for name in ("note", "tag", "never"):
+        assert not hasattr(v, name)
+        with pytest.raises(AttributeError, match=name):
+            delattr(v, name)
+    v.note = "again"
+    assert v.note == "again"
+    (v * v).backward()
+    assert v.grad == 4.0
+
+
+@pytest.mark.parametrize("name", ["data", "grad", "backward", "exp", "label", "_prev"])
+def test_what_every_value_has_is_not_taken_away(name):
+    v = Value(2.0)
+    with pytest.raises(AttributeError):
+        delattr(v, name)
+    assert hasattr(v, name)
+
+
 def test_an_attribute_does_not_disturb_the_gradient():
     v = Value(3.0)
     y = v * v

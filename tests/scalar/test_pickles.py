@@ -108,3 +108,27 @@ def test_what_a_subclass_keeps_in_slots_is_copied_too():
     for twin in (copy.copy(v), copy.deepcopy(v), pickle.loads(pickle.dumps(v))):
         assert (type(twin), twin.data, twin.color) == (Slotted, 2.0, ["red"])
         assert not hasattr(twin, "size")
+
+
+def in_a_ring():
+    """A Value whose attributes lead back to it: directly, by a list, and by a twin."""
+    v, twin = Value(2.0), Slotted(3.0)
+    v.self, v.others, v.twin, twin.color = v, [v, twin], twin, v
+    return v
+
+
+@pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
+def test_what_leads_back_to_a_value_is_pickled_once(protocol):
+    v = pickle.loads(pickle.dumps(in_a_ring(), protocol))
+    assert v.self is v
+    assert v.others == [v, v.twin]
+    assert (v.twin.color is v, v.data, v.twin.data) == (True, 2.0, 3.0)
+
+
+def test_a_deep_copy_of_what_leads_back_to_a_value_leads_to_the_copy():
+    v = in_a_ring()
+    twin = copy.deepcopy(v)
+    assert twin.self is twin
+    assert twin.others == [twin, twin.twin]
+    assert twin.twin is not v.twin
+    assert copy.copy(v).self is v
