@@ -36,6 +36,41 @@ def kernel_relu_backward(contender: str, tiny: bool) -> Work:
     return kernel("relu_backward", numbers(64, 100), numbers(64, 100))
 
 
+def loop(ufunc: str, *arguments: Any) -> Work:
+    """A call of the loop of a function of NumPy."""
+    import numpy as np
+
+    from engine import builds
+
+    f = builds.module("kernels").elementwise(getattr(np, ufunc))
+    return Work(lambda: f(*arguments), CALLS)
+
+
+@row("kernel: sum of two arrays, 64x10, float32", *ENGINE, unit="call")
+def kernel_add(contender: str, tiny: bool) -> Work:
+    return loop("add", numbers(64, 10), numbers(64, 10))
+
+
+@row("kernel: an array times a number, 64x10, float32", *ENGINE, unit="call")
+def kernel_multiply(contender: str, tiny: bool) -> Work:
+    return loop("multiply", numbers(64, 10), 1e-9)
+
+
+@row("kernel: gradient of a square, 64x10, float32", *ENGINE, unit="call")
+def kernel_power_backward(contender: str, tiny: bool) -> Work:
+    return kernel("power_backward", numbers(64, 10), numbers(64, 10), 2.0)
+
+
+@row("kernel: sum of all numbers, 64x10, float32", *ENGINE, unit="call")
+def kernel_sum(contender: str, tiny: bool) -> Work:
+    return kernel("sum_forward", numbers(64, 10), (0, 1), False)
+
+
+@row("kernel: its gradient", *ENGINE, unit="call")
+def kernel_spread(contender: str, tiny: bool) -> Work:
+    return kernel("spread", numbers(1)[0].reshape(()), (64, 10), (0, 1))
+
+
 @row("kernel: matrix product of 1x2 and 2x16, float32", *ENGINE, unit="call")
 def kernel_matmul(contender: str, tiny: bool) -> Work:
     return kernel("matmul_forward", numbers(1, 2), numbers(2, 16))

@@ -57,6 +57,7 @@ class DelayedError(Node):
     """DelayedError(message, 1)(x) is x, but backward through it is a RuntimeError."""
 
     def __init__(self, message: str, num_inputs: int):
+        super().__init__()
         self.message = message
 
     def __call__(self, x: Any) -> Any:

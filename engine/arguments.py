@@ -72,7 +72,7 @@ def argument_name(function: Any, i: int) -> str:
 def bound(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
     """The arguments in the order of forward's parameters; a list with a gradient in it warns."""
     least, most = arity(function)
-    if kwargs or function.two_step() or not least <= len(args) <= most:
+    if kwargs or not least <= len(args) <= most:
         args = bind(function, args, kwargs)
     for i, x in enumerate(args):
         if isinstance(x, (list, tuple, dict)) and hides(x):
@@ -97,7 +97,10 @@ def bind(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[
 
 @cache
 def arity(function: Any) -> tuple[float, float]:
-    """The least and the largest number of arguments that apply takes without names."""
+    """The least and the largest number of arguments that apply takes as they stand: without
+    names, and not in the two-step style, whose setup_context gets defaults too."""
+    if function.two_step():
+        return 1, 0
     least, most = 0, 0.0
     for p in signature(function).parameters.values():
         if p.kind is p.VAR_POSITIONAL:

@@ -9,7 +9,7 @@ import numpy as np
 
 from engine import depth, nodes, value
 from engine.attention import warn
-from engine.nodes import DIFFERENTIABLE, Error, Node, Value, as_node, links
+from engine.nodes import Error, Node, Value, as_node, links
 
 ONCE = (
     "{0}: backward is marked once_differentiable, so its result cannot be differentiated again; "
@@ -29,7 +29,7 @@ def saveable(node: Any, tensors: tuple[Any, ...], again: bool) -> None:
             "called again it would replace what was saved"
         )
     for x in tensors:
-        if x is not None and not isinstance(x, DIFFERENTIABLE):
+        if x is not None and not nodes.is_differentiable(x):
             raise TypeError(
                 f"{node._function_name}: save_for_backward takes Values, Tensors or None; got "
                 f"{type(x).__name__}; keep anything else as an attribute: ctx.name = ..."
@@ -41,12 +41,13 @@ def abandoned(node: Any) -> bool:
     more, so that it lives in a name of the user's alone. The nodes of Values are not asked."""
     if depth.depth.level or not node._edges or None in node._shapes:
         return False
-    return not any(isinstance(x, (tuple, nodes.TensorBase)) for x in gc.get_referrers(node))
+    referrers = gc.get_referrers(node)
+    return True not in [isinstance(x, (tuple, nodes.TensorBase)) for x in referrers]
 
 
 def changeable(node: Any, tensors: tuple[Any, ...]) -> None:
     """Refuse what mark_dirty cannot be said of."""
-    if any(isinstance(x, Value) for x in tensors):
+    if True in [isinstance(x, value.Value) for x in tensors]:
         raise TypeError(
             f"{node._function_name}: mark_dirty takes Tensors; a Value is a node of the graph "
             "and cannot be changed in it: return a new Value"
@@ -60,16 +61,16 @@ def joined(node: Any, x: Any, args: tuple[Any, ...]) -> Any:
             f"{node._function_name}: forward needs to return a Value, a Tensor, an array or a "
             f"number; got {type(x).__name__}"
         )
-    kinds = [isinstance(a, Value) for a in args if isinstance(a, DIFFERENTIABLE)]
-    return as_node(x, all(kinds) and bool(kinds) and not isinstance(x, np.ndarray))
+    kinds = [isinstance(a, value.Value) for a in args if nodes.is_differentiable(a)]
+    return as_node(x, bool(kinds) and all(kinds) and not isinstance(x, np.ndarray))
 
 
-def counted(node: Node, given: Any) -> tuple[Any, ...]:
+def counted(node: Any, given: Any) -> tuple[Any, ...]:
     """One gradient per input; more may follow when they are None."""
     given = tuple(given) if isinstance(given, (tuple, list)) else (given,)
     n = len(node._edges)
-    if len(given) < n or any(g is not None for g in given[n:]):
-        names = ", ".join(node._argument(i) for i in range(n))
+    if len(given) < n or more_than(n, given):
+        names = ", ".join([node._argument(i) for i in range(n)])
         raise RuntimeError(
             f"function {node.name()} returned an incorrect number of gradients (expected {n}, "
             f"got {len(given)}): backward returns one for each input ({names}), None for what "
@@ -79,6 +80,11 @@ def counted(node: Node, given: Any) -> tuple[Any, ...]:
         if given[i] is not None:
             raise RuntimeError(unasked(node, i, given[i]))
     return given[:n]
+
+
+def more_than(n: int, given: tuple[Any, ...]) -> bool:
+    """Whether there is another gradient behind the first n."""
+    return True in [g is not None for g in given[n:]]
 
 
 def unasked(node: Node, i: int, g: Any) -> str:
@@ -92,7 +98,7 @@ def unasked(node: Node, i: int, g: Any) -> str:
 
 def pure_view(args: tuple[Any, ...], outputs: tuple[Any, ...]) -> None:
     """Refuse a Function that says it is nothing but a view, and has several inputs or outputs."""
-    counts = [sum(isinstance(x, nodes.TensorBase) for x in xs) for xs in (args, outputs)]
+    counts = [sum([isinstance(x, nodes.TensorBase) for x in xs]) for xs in (args, outputs)]
     if counts != [1, 1]:
         raise RuntimeError(
             "Pure view custom Function can only have one input Tensor and one output Tensor. Open "
@@ -121,26 +127,28 @@ def dirty(node: Any, x: Any, inputs: tuple[Any, ...], outputs: tuple[Any, ...]) 
 
 def any_in_graphs(xs: tuple[Any, ...]) -> bool:
     """Whether there is a Value or a Tensor among them."""
-    return any(isinstance(x, DIFFERENTIABLE) for x in xs)
+    return True in [nodes.is_differentiable(x) for x in xs]
 
 
 def is_view(x: Any) -> bool:
     """Whether x is a view of another Tensor."""
-    return isinstance(x, nodes.TensorBase) and x._base is not None
+    return isinstance(x, nodes.TensorBase) and nodes.is_view(x)
 
 
-def guarded(node: Node, given: tuple[Any, ...], grads: list[Any]) -> tuple[Any, ...]:
+def guarded(node: Any, given: tuple[Any, ...], grads: list[Any]) -> tuple[Any, ...]:
     """The gradients given, with an Error behind those that cannot be differentiated again."""
     hidden = tuple([e for e in [nodes.edge_of(g) for g in grads] if e is not None])
     return tuple(
-        g if g is None or edge is None else guard(node, g, edge, hidden)
-        for g, edge in zip(given, node._edges, strict=True)
+        [
+            g if g is None or edge is None else guard(node, g, edge, hidden)
+            for g, edge in zip(given, node._edges, strict=True)
+        ]
     )
 
 
 def guard(node: Node, g: Any, edge: Any, hidden: tuple[Any, ...]) -> Any:
     """g itself, or its numbers with an Error behind them."""
-    raw = not isinstance(g, DIFFERENTIABLE)
+    raw = not nodes.is_differentiable(g)
     if not raw and not node.once_differentiable:
         return g
     text = ONCE if node.once_differentiable else RAW
@@ -153,20 +161,17 @@ def fit(g: Any, edge: Any, node: Node, i: int, create_graph: bool) -> Any:
     """The gradient that a node returned for its input i, in the input's own kind, shape and
     dtype: what broadcasting spread is summed, here and nowhere else."""
     target, output = edge
-    if isinstance(target, Value):
+    if isinstance(target, value.Value):
         return fit_number(g, node, i, create_graph)
-    shape, dtype = (
-        (target._array.shape, target._array.dtype)
-        if isinstance(target, nodes.TensorBase) and target._output_nr == output
-        else target._shapes[output]
-    )
+    shape, dtype = nodes.shape_at(target, output)
     if not isinstance(g, nodes.TensorBase):
         g = fit_array(g, shape, node, i)
-    if g._array.shape != shape:
-        if not sums_to(g._array.shape, shape):
-            raise RuntimeError(wrong_shape(g._array.shape, shape, node, i))
+    array = nodes.array_of(g)
+    if array.shape != shape:
+        if not sums_to(array.shape, shape):
+            raise RuntimeError(wrong_shape(array.shape, shape, node, i))
         g = g.sum_to_size(shape)
-    return g if g._array.dtype == dtype else g.to(dtype)
+    return g if array.dtype is dtype or array.dtype == dtype else g.to(dtype)
 
 
 def fit_number(g: Any, node: Node, i: int, create_graph: bool) -> Any:
@@ -175,7 +180,7 @@ def fit_number(g: Any, node: Node, i: int, create_graph: bool) -> Any:
         if g._array.shape != ():
             raise RuntimeError(wrong_shape(g._array.shape, (), node, i))
         return g.as_value() if create_graph else float(g._array)  # type: ignore[attr-defined]
-    if isinstance(g, Value):
+    if isinstance(g, value.Value):
         return g if create_graph else g.data
     if not value.is_number(g) and not (isinstance(g, np.ndarray) and g.shape == ()):
         raise TypeError(
@@ -187,7 +192,7 @@ def fit_number(g: Any, node: Node, i: int, create_graph: bool) -> Any:
 
 def fit_array(g: Any, shape: tuple[int, ...], node: Node, i: int) -> Any:
     """The gradient of a Tensor that came as an array, or as a number for shape ()."""
-    if isinstance(g, Value):
+    if isinstance(g, value.Value):
         return g.as_tensor()
     if isinstance(g, np.ndarray) or (value.is_number(g) and shape == ()):
         return links.constant(np.asarray(g))

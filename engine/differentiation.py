@@ -4,11 +4,11 @@ import threading
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from engine import depth, graph, modes, value
+from engine import depth, graph, modes, nodes, value
 from engine.attention import warn
 from engine.graph import edge_key
 from engine.habits import Value
-from engine.nodes import attach, edge_of, needs_grad, shape_of, zero
+from engine.nodes import zero
 
 
 class GradientEdge(NamedTuple):
@@ -30,17 +30,17 @@ def is_edge(x: Any) -> bool:
 
 def differentiated(x: Any) -> tuple[Any, ...]:
     """The Values or Tensors that grad or backward was given, alone or in a sequence."""
-    return tuple(stand_in(y) if is_edge(y) else y for y in as_tuple(x))
+    return tuple([stand_in(y) if is_edge(y) else y for y in as_tuple(x)])
 
 
 def stand_in(edge: GradientEdge) -> Any:
     """What stands at an edge: the leaf or Value itself, or a Tensor of zeros in the same place."""
     node, i = edge
     leaf = getattr(node, "variable", None)
-    if leaf is not None and (isinstance(leaf, Value) or leaf._output_nr == i):
+    if leaf is not None and (isinstance(leaf, value.Value) or leaf._output_nr == i):
         return leaf
     node = node if leaf is None else leaf
-    return attach(zero(node._shapes[i]), node, i)
+    return nodes.attach(zero(node._shapes[i]), node, i)
 
 
 def seeds(
@@ -53,12 +53,12 @@ def seeds(
         raise RuntimeError(
             f"{where}: got {len(outputs)} tensors and {len(given)} gradients; give one for each"
         )
-    pairs = [
-        (x, seed(x, g, where, i))
-        for i, (x, g) in enumerate(zip(outputs, given, strict=True))
-        if needs_grad(x) or (not constants and refuse_constant(i, where))
-    ]
-    return [x for x, _ in pairs], [g for _, g in pairs]
+    roots, gradients = [], []
+    for i, x in enumerate(outputs):
+        if nodes.needs_grad(x) or (not constants and refuse_constant(i, where)):
+            roots.append(x)
+            gradients.append(seed(x, given[i], where, i))
+    return roots, gradients
 
 
 def refuse_constant(i: int, where: str) -> bool:
@@ -73,9 +73,9 @@ def refuse_constant(i: int, where: str) -> bool:
 
 def seed(x: Any, g: Any, where: str, i: int) -> Any:
     """The gradient of output i: as given, checked, or 1 where it is one number."""
-    if not isinstance(x, Value):
+    if not isinstance(x, value.Value):
         return x._seed(g, where, i)
-    return 1.0 if g is None else g if isinstance(g, Value) else value.as_float(g, where)
+    return 1.0 if g is None else g if isinstance(g, value.Value) else value.as_float(g, where)
 
 
 def backward(
@@ -111,7 +111,10 @@ def backward(
 
 def kind_of_walk() -> Any:
     """Walk, or what an observer of this thread (anomaly detection) has in its place."""
-    return next((o.walk for o in modes.observers() if hasattr(o, "walk")), graph.Walk)
+    for observer in modes.observers():
+        if hasattr(observer, "walk"):
+            return observer.walk
+    return graph.Walk
 
 
 def walked(
@@ -123,13 +126,13 @@ def walked(
     writes: bool = False,
 ) -> graph.Walk:
     """A walk from the roots with these gradients, done."""
-    starts = [edge_of(x) for x in roots]
-    ends = None if inputs is None else [edge_of(x) for x in inputs]
+    starts = [nodes.edge_of(x) for x in roots]
+    ends = None if inputs is None else [nodes.edge_of(x) for x in inputs]
     walk = kind_of_walk()(starts, ends, create if retain is None else retain, create)
     if writes:
         walk.let_write(ends or ())
-    for start, g in zip(starts, gradients, strict=True):
-        walk.add(start, g.data if isinstance(g, Value) and not create else g)
+    for i, g in enumerate(gradients):
+        walk.add(starts[i], g.data if isinstance(g, value.Value) and not create else g)
     depth.run(walk.run)
     return walk
 
@@ -141,7 +144,7 @@ def accumulated(
     walk = walked(roots, gradients, inputs, retain, create, writes=True)
     arrived = walk.arrived
     if inputs is not None:
-        keys = [(x, edge_key(edge_of(x))) for x in inputs]
+        keys = [(x, edge_key(nodes.edge_of(x))) for x in inputs]
         arrived = [(x, walk.captured[key]) for x, key in keys if key in walk.captured]
     accumulate(arrived, create)
 
@@ -152,28 +155,39 @@ _adding = threading.RLock()
 
 def accumulate(arrived: list[tuple[Any, Any]], create_graph: bool) -> None:
     """Write the gradients: inner Values set theirs, all others add to theirs. Hooks run then."""
+    if not create_graph:  # nothing looks at the mode but hooks
+        hooked = added(arrived, False)
+        if not hooked:
+            return
     before = modes.set_grad(create_graph)
-    hooked = []
     try:
-        with _adding:
-            for x, g in arrived:
-                if isinstance(x, Value):
-                    value.keep(x, g.data if isinstance(g, Value) else g)
-                    continue
-                first = x._grad is None
-                x._accumulate(g, create_graph)
-                if x._hooks is not None:
-                    hooked.append((x, x._grad if first else g))
+        if create_graph:
+            hooked = added(arrived, True)
         for x, g in hooked:
             x._hooks.on_accumulated(x, g)
     finally:
         modes.set_grad(before)
 
 
+def added(arrived: list[tuple[Any, Any]], create_graph: bool) -> list[tuple[Any, Any]]:
+    """Write the gradients; those with hooks that wait for it, each with what it got."""
+    hooked = []
+    with _adding:
+        for x, g in arrived:
+            if isinstance(x, value.Value):
+                value.keep(x, g.data if isinstance(g, value.Value) else g)
+                continue
+            first = x._grad is None
+            x._accumulate(g, create_graph)
+            if x._hooks is not None:
+                hooked.append((x, x._grad if first else g))
+    return hooked
+
+
 def refuse_constants(inputs: tuple[Any, ...], where: str) -> None:
     """Refuse inputs that have no gradient."""
     for x in inputs:
-        if not needs_grad(x):
+        if not nodes.needs_grad(x):
             raise RuntimeError(
                 f"{where}: One of the differentiated Tensors does not require grad; make it with "
                 "requires_grad=True"
@@ -219,7 +233,7 @@ def grad(
         )
     outputs, starts = seeds(outputs, grad_outputs, "grad", bool(allow_unused or materialize_grads))
     walk = walked(outputs, starts, inputs, retain_graph, create_graph)
-    found = [walk.captured.get(edge_key(edge_of(x))) for x in inputs]
+    found = [walk.captured.get(edge_key(nodes.edge_of(x))) for x in inputs]
     return tuple(
         answer(i, x, g, materialize_grads, allow_unused)
         for i, (x, g) in enumerate(zip(asked, map(joined, found), strict=True))
@@ -236,7 +250,7 @@ def answer(i: int, x: Any, g: Any, materialize: bool, allow_unused: bool | None)
             "the Tensor, whose shape the zeros are to have"
         )
     if materialize:
-        return zero(shape_of(x))
+        return zero(nodes.shape_of(x))
     if not allow_unused:
         raise RuntimeError(
             f"grad: input {i} appears to not have been used in the graph: the outputs have no path "

@@ -10,7 +10,7 @@ from functools import wraps
 from typing import Any
 
 from engine import arguments, checks, modes, nodes
-from engine.nodes import DIFFERENTIABLE, FREED, Node, Value, is_floating, zero
+from engine.nodes import FREED, Node, Value, zero
 from engine.quiet import quiet
 
 
@@ -30,31 +30,12 @@ def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
     return with_gradients_off
 
 
-class FunctionNode(Node):
-    """The ctx of one call of a Function, and its node. Attributes of any name may be set on it."""
-
-    _function: Any = None
-    needs_input_grad: tuple[bool, ...] = ()
-    materialize_grads = True
-    _dirty: tuple[Any, ...] = ()
-    _constant: tuple[Any, ...] = ()
-    _materialize_non_diff_grads, _is_pure_view = True, False
-    _to_save: Any = None
-    _saved: Any = ()
-
-    @property
-    def _function_name(self) -> str:
-        """The name of the Function."""
-        return str(self._function.__name__)
-
-    @property
-    def once_differentiable(self) -> bool:  # type: ignore[override]
-        """Whether backward refuses second derivatives."""
-        return bool(getattr(self._function.gradient(), "once_differentiable", False))
+class FunctionBase(nodes.NodeBase):
+    """What the ctx of one call of a Function does."""
 
     def save_for_backward(self, *tensors: Any) -> None:
         """Keep Values or Tensors (or None) for backward; once, with all of them."""
-        checks.saveable(self, tensors, again=self._to_save is not None)
+        checks.saveable(self, tensors, self._to_save is not None)
         self._to_save = tensors
 
     @property
@@ -62,7 +43,7 @@ class FunctionNode(Node):
         """What save_for_backward kept, in order."""
         if self._saved is None or (self._saved and checks.abandoned(self)):
             raise RuntimeError(FREED.format(self.name()))
-        return tuple(s and s.unpack(self) for s in self._saved)
+        return tuple([None if s is None else s.unpack(self) for s in self._saved])
 
     def mark_dirty(self, *tensors: Any) -> None:
         """Say which input Tensors forward changed in place; they must be returned too."""
@@ -80,65 +61,81 @@ class FunctionNode(Node):
     def _differentiate(self, grads: list[Any]) -> tuple[Any, ...]:
         if self._saved is None:
             raise RuntimeError(FREED.format(self.name()))
-        if self.materialize_grads:
-            grads = [zero(s) if g is None else g for g, s in zip(grads, self._shapes, strict=True)]
-        grads = [Value(g, requires_grad=False) if type(g) is float else g for g in grads]
-        given = checks.counted(self, self._function.gradient()(self, *grads))
+        grads = [materialized(self, i, g) for i, g in enumerate(grads)]
+        given = checks.counted(self, gradient_of(self._function)(self, *grads))
         return checks.guarded(self, given, grads) if modes.is_grad_enabled() else given
-
-    _differentiate_nothing = _differentiate
-
-    apply = Node.__call__
-
-    def _finish(self, args: tuple[Any, ...], output: Any, recorded: bool) -> Any:
-        """Make what forward returned results of this node, where it is recorded."""
-        outputs = output if isinstance(output, tuple) else (output,)
-        if not checks.any_in_graphs(outputs) and checks.any_in_graphs(args):
-            outputs = tuple(checks.joined(self, x, args) for x in outputs)
-        if self._is_pure_view:
-            checks.pure_view(args, outputs)
-        if recorded:
-            nodes.link(self, args)
-        for x in self._dirty:
-            checks.dirty(self, x, args, outputs)
-            x._change_in_place(self._function_name, recorded)
-        if recorded:
-            self._keep(args, outputs)
-        self._shapes = [nodes.shape_of(x) for x in outputs]
-        if not self._materialize_non_diff_grads:
-            constant = [nodes.position(x, self._constant) is not None for x in outputs]
-            self._shapes = [not c and s for c, s in zip(constant, self._shapes, strict=True)]
-        results = tuple([self._result(i, x, args, recorded) for i, x in enumerate(outputs)])
-        for observer in modes.observers():
-            observer(results, self, args)
-        self._dirty = self._constant = ()
-        return results if isinstance(output, tuple) else results[0]
-
-    def _result(self, i: int, x: Any, args: tuple[Any, ...], recorded: bool) -> Any:
-        """Output i, with its place in the graph."""
-        if not isinstance(x, DIFFERENTIABLE):
-            return x
-        recorded = recorded and nodes.position(x, self._constant) is None and is_floating(x)
-        if nodes.position(x, self._dirty) is not None:
-            return x._rebase(self, i) if recorded else x
-        if nodes.position(x, args) is not None:
-            x = x.detach() if isinstance(x, Value) or not recorded else x._as_is()
-        elif not recorded and x.requires_grad and not checks.is_view(x):
-            return x.detach()
-        if modes.is_grad_enabled() and isinstance(x, nodes.TensorBase):
-            x._returned(self)  # type: ignore[attr-defined]
-        return nodes.attach(x, self, i) if recorded else x
-
-    def _keep(self, inputs: tuple[Any, ...], outputs: tuple[Any, ...]) -> None:
-        """Turn what save_for_backward was given into what backward may read."""
-        self._saved = tuple([keep(x, inputs, outputs) for x in self._to_save or ()])
-        self._to_save = ()
 
     def _release(self) -> None:
         self._saved = None if self._saved else ()
 
     def _argument(self, i: int) -> str:
         return arguments.argument_name(self._function, i)
+
+
+class FunctionNode(FunctionBase, Node):
+    """The ctx of one call of a Function, and its node. Attributes of any name may be set on it."""
+
+    _differentiate_nothing = FunctionBase._differentiate
+    apply = Node.__call__
+
+    @property
+    def _function_name(self) -> str:
+        """The name of the Function."""
+        return str(self._function.__name__)
+
+    @property
+    def once_differentiable(self) -> bool:  # type: ignore[override]
+        """Whether backward refuses second derivatives."""
+        return bool(getattr(gradient_of(self._function), "once_differentiable", False))
+
+
+def materialized(node: Any, i: int, g: Any) -> Any:
+    """The gradient of output i as backward gets it: zeros for None, a Value for a number."""
+    if g is None and node.materialize_grads:
+        return zero(node._shapes[i])
+    return Value(g, requires_grad=False) if type(g) is float else g
+
+
+def finish(node: Any, args: tuple[Any, ...], output: Any, recorded: bool) -> Any:
+    """Make what forward returned results of its node, where it is recorded."""
+    outputs = output if isinstance(output, tuple) else (output,)
+    if not checks.any_in_graphs(outputs) and checks.any_in_graphs(args):
+        outputs = tuple([checks.joined(node, x, args) for x in outputs])
+    if node._is_pure_view:
+        checks.pure_view(args, outputs)
+    if recorded:
+        nodes.link(node, args)
+    for x in node._dirty:
+        checks.dirty(node, x, args, outputs)
+        x._change_in_place(node._function_name, recorded)
+    if recorded:
+        node._saved = tuple([keep(x, args, outputs) for x in node._to_save or ()])
+        node._to_save = ()
+    node._shapes = [nodes.shape_of(x) for x in outputs]
+    if not node._materialize_non_diff_grads:
+        constant = [nodes.position(x, node._constant) is not None for x in outputs]
+        node._shapes = [not c and s for c, s in zip(constant, node._shapes, strict=True)]
+    results = tuple([result(node, i, x, args, recorded) for i, x in enumerate(outputs)])
+    for observer in modes.observers():
+        observer(results, node, args)
+    node._dirty = node._constant = ()
+    return results if isinstance(output, tuple) else results[0]
+
+
+def result(node: Any, i: int, x: Any, args: tuple[Any, ...], recorded: bool) -> Any:
+    """Output i of the node, with its place in the graph."""
+    if not nodes.is_differentiable(x):
+        return x
+    recorded = recorded and nodes.position(x, node._constant) is None and nodes.is_floating(x)
+    if nodes.position(x, node._dirty) is not None:
+        return x._rebase(node, i) if recorded else x
+    if nodes.position(x, args) is not None:
+        x = x.detach() if isinstance(x, Value) or not recorded else x._as_is()
+    elif not recorded and nodes.needs_grad(x) and not checks.is_view(x):
+        return x.detach()
+    if checks.is_view(x) and modes.is_grad_enabled():
+        x._returned(node)
+    return nodes.attach(x, node, i) if recorded else x
 
 
 def keep(x: Any, inputs: tuple[Any, ...], outputs: tuple[Any, ...]) -> Any:
@@ -198,14 +195,6 @@ class Function:
     vjp = backward
 
     @classmethod
-    def gradient(cls) -> Any:
-        """backward, or vjp, which is another name for it."""
-        named = cls.vjp is not Function.vjp
-        if named and cls.backward is not Function.backward:
-            raise RuntimeError(arguments.BOTH.format(cls.__name__))
-        return cls.vjp if named else cls.backward
-
-    @classmethod
     def two_step(cls) -> bool:
         """Whether forward has no ctx, and setup_context saves."""
         return cls.setup_context is not Function.setup_context
@@ -213,7 +202,7 @@ class Function:
     @classmethod
     def node(cls) -> FunctionNode:
         """A new ctx, of the class <Function>Backward."""
-        if "_backward_cls" not in cls.__dict__:
+        if cls._backward_cls is None or cls._backward_cls._function is not cls:
             cls._backward_cls = type(f"{cls.__name__}Backward", (FunctionNode,), {"_function": cls})
         return cls._backward_cls()
 
@@ -234,7 +223,7 @@ class Function:
             if seen:
                 modes.set_observers(seen)
             modes.set_grad(before)
-        return ctx._finish(args, output, recorded)
+        return finish(ctx, args, output, recorded)
 
     @classmethod
     def run(cls, ctx: FunctionNode, args: tuple[Any, ...]) -> Any:
@@ -244,3 +233,13 @@ class Function:
         output = cls.forward(*args)
         cls.setup_context(ctx, args, output)
         return output
+
+
+NO_VJP, NO_BACKWARD = Function.vjp, Function.backward
+
+
+def gradient_of(cls: Any) -> Any:
+    """A Function's backward, or vjp, which is another name for it."""
+    if cls.vjp is not NO_VJP and cls.backward is not NO_BACKWARD:
+        raise RuntimeError(arguments.BOTH.format(cls.__name__))
+    return cls.backward if cls.vjp is NO_VJP else cls.vjp

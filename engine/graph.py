@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from engine import by_hand, checks, hooks, interpreter, modes, nodes, value
-from engine.nodes import Node, Value
+from engine.nodes import Node
 from engine.quiet import quiet
 from engine.registry import contributions
 
@@ -20,11 +20,10 @@ Edge = tuple[Any, int]
 
 def edges(node: Any) -> Sequence[Edge | None]:
     """The edges of a node to what it was made of."""
-    if isinstance(node, Value):
-        return value_edges(node)
-    if isinstance(node, nodes.TensorBase):
-        return ()
-    return (*node._edges, *node._hidden) if node._hidden else node._edges
+    if isinstance(node, nodes.NodeBase):
+        inner = node
+        return inner._edges + inner._hidden if inner._hidden else inner._edges
+    return value_edges(node) if isinstance(node, value.Value) else ()
 
 
 def value_edges(v: Any) -> Sequence[Edge | None]:
@@ -33,29 +32,29 @@ def value_edges(v: Any) -> Sequence[Edge | None]:
     if extra is not None and extra.ctx is not None:
         return ((extra.ctx, extra.index),)
     parents = (v._a, v._b, *(extra.parents or ())) if extra is not None else (v._a, v._b)
-    return [(p, 0) for p in parents if p is not None]
+    return tuple([(p, 0) for p in parents if p is not None])
 
 
 def topological(roots: Iterable[Edge]) -> list[Any]:
     """Every node below the roots once, parents before children."""
     order: list[Any] = []
-    begun: set[int] = set()
-    done: set[int] = set()
+    seen: dict[int, bool] = {}  # whether what lies below a node is in the order
     open_nodes = [node for node, _ in roots][::-1]
     while open_nodes:
         interpreter.check_signals()
         node = open_nodes.pop()
-        key = id(node)
-        if key in done:
+        key = interpreter.identity(node)
+        done = seen.get(key)
+        if done:
             continue
-        if key in begun:
-            done.add(key)
+        below = () if done is not None else edges(node)
+        seen[key] = not below
+        if not below:
             order.append(node)
             continue
-        begun.add(key)
         open_nodes.append(node)
-        for edge in reversed(edges(node)):
-            if edge is not None and id(edge[0]) not in begun:
+        for edge in reversed(below):
+            if edge is not None and interpreter.identity(edge[0]) not in seen:
                 open_nodes.append(edge[0])
     return order
 
@@ -81,13 +80,13 @@ class Walk:
         self.captured: dict[tuple[int, int], Any] = {}
         self.callbacks: dict[Any, Callable[[], None]] = {}  # run at the end, by what asked for it
         self.wanted = None if inputs is None else {(id(node), i) for node, i in inputs}
-        self.needed = self.reaching({id(node) for node, _ in inputs or ()})
+        self.needed = self.reaching({id(node) for node, _ in inputs}) if inputs else set()
 
     def reaching(self, ends: set[int]) -> set[int]:
         """The nodes from which a node asked for can be reached."""
         reach = set(ends)
         needed: set[int] = set()
-        for node in self.order if ends else ():
+        for node in self.order:
             interpreter.check_signals()
             if any(e is not None and id(e[0]) in reach for e in edges(node)):
                 reach.add(id(node))
@@ -103,7 +102,7 @@ class Walk:
         """Add g to what has arrived at the edge, where that leads to something asked for. None:
         the node has its turn, though no gradient arrives."""
         node, i = edge
-        key = id(node)
+        key = interpreter.identity(node)
         if self.wanted is not None and key not in self.needed and (key, i) not in self.wanted:
             return
         arrived = self.flight.get(key)
@@ -124,7 +123,7 @@ class Walk:
         try:
             with quiet():
                 for node in reversed(self.order):
-                    arrived = self.flight.pop(id(node), None)
+                    arrived = self.flight.pop(interpreter.identity(node), None)
                     if arrived is not None:
                         self.visit(node, arrived)
                 self.arrived = [(x, self.at_leaf(x, g)) for x, g in self.arrived]
@@ -136,17 +135,17 @@ class Walk:
 
     def visit(self, node: Any, arrived: dict[int, Any]) -> None:
         """Take what has arrived at a node, and send it on."""
-        if not arrived and not isinstance(node, Node):
+        if isinstance(node, nodes.NodeBase):
+            self.visit_node(node, arrived)
+        elif not arrived:
             for edge in filter(None, edges(node)):
                 self.add(edge, None)
         elif isinstance(node, nodes.TensorBase):
             self.visit_leaf(node, arrived)
-        elif isinstance(node, Value) and node.is_leaf:
+        elif node.is_leaf:
             self.arrived.append((node, arrived[0]))
-        elif isinstance(node, Value):
-            self.visit_value(node, hooks.run_on_value(node, arrived[0]))
         else:
-            self.visit_node(node, arrived)
+            self.visit_value(node, hooks.run_on_value(node, arrived[0]))
 
     def visit_leaf(self, leaf: Any, arrived: dict[int, Any]) -> None:
         """Keep a leaf's gradient for the end; one asked for at a place it has left is captured."""
@@ -164,7 +163,7 @@ class Walk:
             for edge, c in value_contributions(v, g, self.create_graph):
                 self.add(edge, c)
 
-    def visit_node(self, node: Node, arrived: dict[int, Any]) -> None:
+    def visit_node(self, node: Any, arrived: dict[int, Any]) -> None:
         """A call of a Function: backward turns gradients of outputs into those of inputs."""
         hooked = node._hooks
         if hooked is not None:
@@ -177,8 +176,9 @@ class Walk:
         given = node._differentiate(grads) if arrived else node._differentiate_nothing(grads)
         if hooked is not None:
             given = hooked.after(given, grads)
-        for i, (edge, g) in enumerate(zip(node._edges, given, strict=True)):
+        for i, edge in enumerate(node._edges):
             if edge is not None:
+                g = given[i]
                 fitting = None if g is None else checks.fit(g, edge, node, i, self.create_graph)
                 self.add(edge, fitting)
         if not self.retain_graph:
@@ -195,7 +195,7 @@ class Walk:
 
     def at_leaf(self, x: Any, g: Any) -> Any:
         """The gradient of a leaf after its hooks."""
-        if isinstance(x, Value):
+        if isinstance(x, value.Value):
             g = hooks.run_on_value(x, g) if x.is_leaf else g
         elif x._hooks is not None and x.is_leaf:
             g = x._hooks.on_leaf(g, self.writes)

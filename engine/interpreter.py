@@ -60,5 +60,6 @@ def doubles(row: Any) -> Any:
     return row
 
 
+identity = id
 set_attribute = object.__setattr__
 delete_attribute = object.__delattr__

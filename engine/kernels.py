@@ -6,9 +6,23 @@ fresh, but the steps of optimizers change what they are given. Whatever a compil
 built for it hands to these.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+
+from engine.quiet import quiet
+
+
+def elementwise(ufunc: Any) -> Callable[..., Any]:
+    """The ufunc as a function of one or two arrays, or of an array and a number, that gives an
+    array, or writes into `out`: without a word about inf and nan."""
+
+    def loop(a: Any, b: Any = None, out: Any = None) -> Any:
+        with quiet():
+            return np.asarray(ufunc(a, out=out) if b is None else ufunc(a, b, out=out))
+
+    return loop
 
 
 def relu_forward(x: Any) -> Any:
@@ -21,9 +35,31 @@ def relu_backward(g: Any, y: Any) -> Any:
     return np.where(y <= 0, np.zeros((), g.dtype), g)
 
 
+def power_backward(g: Any, a: Any, k: float) -> Any:
+    """The gradient of a, given that of a ** k: g times k a**(k-1); that of a ** 0 is 0 times g."""
+    with quiet():
+        return np.asarray(g * (k * np.power(a, k - 1.0) if k else 0.0))
+
+
+def sum_forward(x: Any, dims: tuple[int, ...], keepdim: bool) -> Any:
+    """The sum over these dimensions, which stay with size 1 where keepdim is set; of integers and
+    booleans as int64."""
+    with quiet():
+        wide = None if x.dtype.kind == "f" else np.int64
+        return np.asarray(x.sum(dims, wide, keepdims=keepdim))
+
+
+def spread(g: Any, shape: tuple[int, ...], dims: tuple[int, ...]) -> Any:
+    """The result g of a reduction of `shape` over dims, which it may lack, at each element that
+    went into it; nothing is copied, nothing may be written."""
+    kept = tuple([1 if d in dims else n for d, n in enumerate(shape)])
+    return np.broadcast_to(g.reshape(kept), shape)
+
+
 def matmul_forward(a: Any, b: Any) -> Any:
     """The matrix product a @ b, as np.matmul."""
-    return np.matmul(a, b)
+    with quiet():
+        return np.asarray(np.matmul(a, b))
 
 
 def matmul_backward(g: Any, a: Any, b: Any) -> tuple[Any, Any]:

@@ -4,6 +4,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from engine import modes, value
+from engine.value import output
 
 Value = value.Value
 
@@ -38,7 +39,22 @@ def needs_grad(x: Any) -> bool:
     """Whether x is a Value or Tensor that a gradient is wanted for."""
     if isinstance(x, TensorBase):
         return wants_grad(x)
-    return isinstance(x, Value) and x.requires_grad
+    return isinstance(x, value.Value) and x.requires_grad
+
+
+def is_differentiable(x: Any) -> bool:
+    """Whether x is a Value or a Tensor."""
+    return isinstance(x, (TensorBase, value.Value))
+
+
+def is_view(t: Any) -> bool:
+    """Whether a Tensor shares the memory of another, its base."""
+    return t._base is not None
+
+
+def version_of(t: Any) -> int:
+    """How many changes in place a Tensor, its views and its base have seen."""
+    return 0 if t._counter is None else int(t._counter[0])
 
 
 def all_needs_grad(xs: tuple[Any, ...]) -> tuple[bool, ...]:
@@ -56,7 +72,54 @@ def wants_grad(t: Any) -> bool:
     return t._requires_grad or (t._base is not None and t._base._requires_grad)
 
 
-class Node:
+def counter_of(t: Any) -> list[int]:
+    """Changes in place of a Tensor, and how many of them changed the shape alone (see `views`)."""
+    if t._counter is None:
+        t._counter = [0, 0]
+    counter: list[int] = t._counter
+    return counter
+
+
+def count_change(t: Any) -> None:
+    """Move the version of a Tensor on."""
+    counter_of(t)[0] += 1
+
+
+class NodeBase:
+    """The fields of a node, those of the ctx of a Function among them.
+
+    _edges, _hidden, _shapes: see Node. _plain: the inputs that are neither Values nor Tensors.
+    _saved: what backward needs, None once it is freed. The rest is said on a ctx.
+    """
+
+    __slots__ = (
+        "__dict__ __weakref__ _constant _dirty _edges _hidden _hooks _is_pure_view "
+        "_materialize_non_diff_grads _plain _saved _shapes _to_save materialize_grads "
+        "needs_input_grad"
+    ).split()
+    _function: Any = None  # a class of nodes of a Function has it
+
+    def __init__(self) -> None:
+        self._edges: Any = ()
+        self._hidden: Any = ()
+        self._plain: Any = ()
+        self._dirty: Any = ()
+        self._constant: Any = ()
+        self._shapes: Any = ()
+        self._saved: Any = ()
+        self.needs_input_grad: Any = ()
+        self._hooks: Any = None
+        self._to_save: Any = None
+        self.materialize_grads = True
+        self._materialize_non_diff_grads = True
+        self._is_pure_view = False
+
+    def name(self) -> str:
+        """The node's name, as PyTorch's: MulBackward0, CubeBackward."""
+        return type(self).__name__
+
+
+class Node(NodeBase):
     """A node of the graph: one call of an operation, with an edge to each of its inputs.
 
     An edge is a pair (node, output number), None for a constant; a Value, and a leaf Tensor,
@@ -66,16 +129,7 @@ class Node:
     Hidden edges lead to nodes that are visited after this one, but get no gradient from it.
     """
 
-    _edges: tuple[Any, ...] = ()
-    _hidden: tuple[Any, ...] = ()
-    _plain: tuple[int, ...] = ()  # the inputs that are neither Values nor Tensors
-    _shapes: Any = ()
-    _hooks: Any = None
     once_differentiable = False
-
-    def name(self) -> str:
-        """The node's name, as PyTorch's: MulBackward0, CubeBackward."""
-        return type(self).__name__
 
     def _differentiate(self, grads: list[Any]) -> tuple[Any, ...]:
         """The gradients of the inputs, given one per output."""
@@ -111,6 +165,7 @@ class Error(Node):
     """
 
     def __init__(self, message: str, edges: Any, shapes: list[Any], hidden: Any = ()):
+        super().__init__()
         self.message = message
         self._edges = edges
         self._shapes = shapes
@@ -122,28 +177,36 @@ class Error(Node):
 
 def edge_of(x: Any) -> Any:
     """Where the gradient of x goes: (node, output number), or None for a constant."""
-    if not needs_grad(x):
-        return None
-    if isinstance(x, Value):
-        return x, 0
-    node = x.grad_fn
-    return (x if node is None else node), x._output_nr
+    if not isinstance(x, TensorBase):
+        return (x, 0) if needs_grad(x) else None
+    return place_of(x) if wants_grad(x) else None
+
+
+def place_of(t: Any) -> tuple[Any, int]:
+    """The node and output number of a Tensor in a graph; the Tensor itself is a leaf's node."""
+    node = t._node if t._base is None else t.grad_fn
+    return (t if node is None else node), t._output_nr
 
 
 def link(node: Node, inputs: tuple[Any, ...]) -> None:
     """Give the node an edge to each input, and tell constants of the graph from other objects."""
     node._edges = edges = tuple([edge_of(x) for x in inputs])
     if None in edges:
-        plain = [i for i, x in enumerate(inputs) if not isinstance(x, DIFFERENTIABLE)]
+        plain = [i for i, x in enumerate(inputs) if not is_differentiable(x)]
         node._plain = tuple(plain)
 
 
-def attach(x: Any, node: Node, number: int) -> Any:
+def attach(x: Any, node: NodeBase, number: int) -> Any:
     """Make x, fresh from forward, output `number` of the node."""
-    if isinstance(x, Value):
-        return value.output(x.data, node.name(), node, number)
-    x._node, x._output_nr, x._requires_grad = node, number, True
-    return x
+    if isinstance(x, value.Value):
+        return output(x.data, node.name(), node, number)
+    return join(x, node, number)
+
+
+def join(t: Any, node: Any, number: int) -> Any:
+    """Make a Tensor output `number` of the node."""
+    t._node, t._output_nr, t._requires_grad = node, number, True
+    return t
 
 
 class Saved:
@@ -154,14 +217,14 @@ class Saved:
     def __init__(self, x: Any, number: int | None, between: bool):
         self.number = number
         self.between = between
-        self.version = None if x is None or isinstance(x, Value) else x._version
+        self.version = version_of(x) if isinstance(x, TensorBase) else None
         self.saved = x if number is None else x.detach()
-        self.inner = self.version is not None and self.saved._node is not None
+        self.inner = number is None and self.version is not None and x._node is not None
 
-    def unpack(self, node: Node) -> Any:
+    def unpack(self, node: Any) -> Any:
         """What was saved, joined to the graph again; an in-place change since is an error."""
         x = self.saved
-        if self.version is not None and x._version != self.version:
+        if self.version is not None and version_of(x) != self.version:
             raise RuntimeError(stale(node, x, self.version))
         if self.inner and x._node is None:
             raise RuntimeError(DETACHED.format(node.name()))
@@ -188,7 +251,7 @@ def as_node(x: Any, scalar: bool) -> Any:
 
 def is_floating(x: Any) -> bool:
     """Whether x can have a gradient."""
-    return isinstance(x, Value) or bool(x.is_floating_point())
+    return isinstance(x, value.Value) or x._array.dtype.kind == "f"
 
 
 def shape_of(x: Any) -> Any:
@@ -196,7 +259,22 @@ def shape_of(x: Any) -> Any:
     for what has none."""
     if isinstance(x, TensorBase):
         return x._array.shape, x._array.dtype
-    return None if isinstance(x, Value) else False
+    return None if isinstance(x, value.Value) else False
+
+
+def shape_at(target: Any, i: int) -> Any:
+    """What the gradient of output i of a node, or of a leaf that stands for its own, must look
+    like."""
+    if isinstance(target, NodeBase):
+        node = target
+        return node._shapes[i]
+    leaf = target
+    return shape_of(leaf) if leaf._output_nr == i else leaf._shapes[i]
+
+
+def array_of(t: Any) -> Any:
+    """The array of a Tensor."""
+    return t._array
 
 
 def zero(shape: Any) -> Any:
@@ -223,7 +301,7 @@ FREED = (
 )
 
 
-def stale(node: Node, x: Any, version: int) -> str:
+def stale(node: NodeBase, x: Any, version: int) -> str:
     """The error for a saved tensor that was changed in place."""
     return (
         f"one of the variables needed for gradient computation has been modified by an inplace "

@@ -42,6 +42,7 @@ class Rule:
         self.operands = list(inspect.signature(function).parameters)
         self.arity = len(self.operands)
         self.selection = selection
+        self.plan: Any = None  # what operations on Tensors ask of it, theirs to keep
         self._slopes: Callable[..., Any] | None = None
         self.is_method = self.arity == 1 and self.name in vars(Value)
         if self.arity not in (1, 2):

@@ -18,7 +18,6 @@ from engine import (
     differentiation,
     dtypes,
     elementary,
-    function,
     hooks,
     modes,
     nodes,
@@ -26,7 +25,7 @@ from engine import (
     views,
 )
 from engine.attention import warn
-from engine.function import Function
+from engine.function import Function, FunctionNode, finish
 from engine.nodes import FREED, Node, Value, links
 from engine.quiet import quiet
 from engine.registry import RULES, SYNONYMS, Rule, on_rule
@@ -35,11 +34,26 @@ kernels = builds.module("kernels")
 ndarray = np.ndarray
 F = TypeVar("F", bound=Callable[..., Any])
 
-# Rules that have a batched kernel, forward and backward, which is used where no graph is made.
-FORWARD = {"relu": kernels.relu_forward, "abs": np.abs}  # np.fabs makes floats of integers
-# Rules that are one ufunc: in place they need no other array.
-LOOPS = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide}
-BACKWARD = {"relu": kernels.relu_backward}
+# Rules that are one function of NumPy on arrays, or have a kernel of their own.
+LOOPS: dict[str, Callable[..., Any]] = {
+    **{name: kernels.elementwise(getattr(np, name)) for name in ("exp", "log", "tanh", "sqrt")},
+    "add": kernels.elementwise(np.add),
+    "sub": kernels.elementwise(np.subtract),
+    "mul": kernels.elementwise(np.multiply),
+    "div": kernels.elementwise(np.divide),
+    "neg": kernels.elementwise(np.negative),
+    "abs": kernels.elementwise(np.abs),  # np.fabs makes floats of integers
+    "square": kernels.elementwise(np.square),
+    "pow_number": kernels.elementwise(np.power),
+    "clamp_min": kernels.elementwise(np.maximum),
+    "clamp_max": kernels.elementwise(np.minimum),
+}
+FORWARD = {**LOOPS, "relu": kernels.relu_forward}
+# Of g and what was saved of the operands and the result.
+BACKWARD: dict[str, Callable[..., Any]] = {
+    "relu": lambda g, a, y: kernels.relu_backward(g, y),
+    "pow_number": lambda g, a, k, y: kernels.power_backward(g, a, k),
+}
 
 # Rules whose result on integers is an integer; on others integers become floats first.
 KEEPS_INTEGERS = frozenset(
@@ -71,51 +85,94 @@ class StandIn:
 MISSING = StandIn(frozenset())
 
 
-def needs(rule: Any) -> list[frozenset[int]]:
+def needs(rule: Any) -> list[int]:
     """For each slope of the rule, the places of the operands (and, last, of the result) that it
-    is made of: none for add, the other operand for mul, the result for exp."""
-    if not hasattr(rule, "needs"):
-        slopes = rule.slopes(*(StandIn(frozenset([i])) for i in range(rule.arity + 1)))
-        rule.needs = [s.names if isinstance(s, StandIn) else frozenset() for s in slopes]
-    return rule.needs
+    is made of, as bits: none for add, the other operand for mul, the result for exp."""
+    slopes = rule.slopes(*(StandIn(frozenset([i])) for i in range(rule.arity + 1)))
+    names = [s.names if isinstance(s, StandIn) else () for s in slopes]
+    return [sum(1 << i for i in places) for places in names]
 
 
-class RuleNode(Node):
+class Plan:
+    """What operations on Tensors ask of a rule, found once."""
+
+    def __init__(self, rule: Any):
+        self.rule = rule
+        self.forward = FORWARD.get(rule.name)
+        self.backward = BACKWARD.get(rule.name)
+        self.keeps_integers = rule.name in KEEPS_INTEGERS
+        self.selection = rule.selection
+        self.kind: Any = None
+        self.needs: Any = None
+
+    def compute(self, arrays: list[Any]) -> Any:
+        """The rule's value."""
+        if self.forward is None:
+            with quiet():
+                return as_ndarray(self.rule.value(*arrays))
+        return self.forward(arrays[0]) if len(arrays) == 1 else self.forward(arrays[0], arrays[1])
+
+    def node(self) -> Any:
+        """A new node."""
+        if self.kind is None:
+            self.needs, self.kind = needs(self.rule), node_class(self.rule)
+        return self.kind()
+
+
+def plan_of(rule: Any) -> Plan:
+    """The plan of a rule, made if it has none yet."""
+    if rule.plan is None:
+        rule.plan = Plan(rule)
+    plan: Plan = rule.plan
+    return plan
+
+
+class RuleBase(nodes.NodeBase):
+    """What the node of a rule does."""
+
+    plan: Any
+
+    def _differentiate(self, grads: list[Any]) -> tuple[Any, ...]:
+        if self._saved is None:
+            raise RuntimeError(FREED.format(self.name()))
+        operands = [x.unpack(self) if isinstance(x, nodes.Saved) else x for x in self._saved]
+        return slopes_times(self, self.plan, grads[0], operands)
+
+    def _release(self) -> None:
+        if True in [isinstance(x, nodes.Saved) for x in self._saved or ()]:
+            self._saved = None
+
+    def _argument(self, i: int) -> str:
+        return str(self.plan.rule.operands[i])
+
+
+class RuleNode(RuleBase, Node):
     """The node of a rule applied to Tensors; its class is named as PyTorch's, MulBackward0."""
 
     rule: Rule
-    saved: Any = ()
 
-    def _differentiate(self, grads: list[Any]) -> tuple[Any, ...]:
-        if self.saved is None:
-            raise RuntimeError(FREED.format(self.name()))
-        rule, g = self.rule, grads[0]
-        operands = [x.unpack(self) if isinstance(x, nodes.Saved) else x for x in self.saved]
-        if not modes.is_grad_enabled():
-            if rule.name in BACKWARD:
-                return (make(BACKWARD[rule.name](g._array, operands[-1]._array)),)
-            operands = [x._array if isinstance(x, nodes.TensorBase) else x for x in operands]
-        given: list[Any] = [None] * len(self._edges)
-        for i, slope in enumerate(rule.slopes(*operands)):
-            if self._edges[i] is not None:
-                given[i] = times(g, slope, rule.selection)
-        return tuple(given)
 
-    def _release(self) -> None:
-        if any(isinstance(x, nodes.Saved) for x in self.saved or ()):
-            self.saved = None
-
-    def _argument(self, i: int) -> str:
-        return self.rule.operands[i]
+def slopes_times(node: Any, plan: Plan, g: Any, operands: list[Any]) -> tuple[Any, ...]:
+    """The gradients of a rule's operands, given what was saved of them and of the result."""
+    if not modes.is_grad_enabled():
+        operands = [nodes.array_of(x) if isinstance(x, nodes.TensorBase) else x for x in operands]
+        if plan.backward is not None:
+            return (make(plan.backward(nodes.array_of(g), *operands)),)
+    given: list[Any] = [None] * len(node._edges)
+    for i, slope in enumerate(plan.rule.slopes(*operands)):
+        if node._edges[i] is not None:
+            given[i] = times(g, slope, plan.selection)
+    return tuple(given)
 
 
 def times(g: Any, slope: Any, selection: bool) -> Any:
     """g * slope; a selection passes nothing where its slope is 0, not even inf or nan."""
-    if type(slope) is float:
-        return g if slope == 1.0 else g * slope
-    if isinstance(slope, Tensor):
-        return (slope == 0.0).where_else(0.0, g * slope) if selection else g * slope
-    c = g._array * slope
+    if type(slope) is float and slope == 1.0:
+        return g
+    if isinstance(slope, nodes.TensorBase) or modes.is_grad_enabled():
+        chosen = selection and isinstance(slope, nodes.TensorBase)
+        return (slope == 0.0).where_else(0.0, g * slope) if chosen else g * slope
+    c = LOOPS["mul"](nodes.array_of(g), slope)
     if selection and not np.isfinite(c.sum()):
         c = np.where(slope == 0.0, 0.0, c)
     return make(as_ndarray(c))
@@ -138,16 +195,15 @@ def make(array: Any) -> "Tensor":
 
 def apply_rule(rule: Rule, operands: tuple[Any, ...]) -> "Tensor":
     """The rule's value on tensors and numbers, recorded where a gradient is wanted."""
+    plan = plan_of(rule)
     tensors = as_operands(operands)
-    arrays = as_arrays(rule, tensors)
-    compute = FORWARD.get(rule.name, rule.value)
+    arrays = as_arrays(rule, plan.keeps_integers, tensors)
     try:
-        with quiet():
-            out = make(as_ndarray(compute(*arrays)))
+        out = make(plan.compute(arrays))
     except ValueError:
         raise RuntimeError(unequal_shapes(rule.name, arrays)) from None
     if modes.is_grad_enabled() and nodes.any_needs_grad(tensors):
-        record(rule, tensors, arrays, out)
+        record(plan, tensors, arrays, out)
     for observer in modes.observers():
         observer(out, rule.name, tensors)
     return out
@@ -167,22 +223,22 @@ def unequal_shapes(name: str, arrays: list[Any]) -> str:
 def as_operands(operands: tuple[Any, ...]) -> Sequence[Any]:
     """The operands with each Value as a 0-dim tensor of the dtype of the others."""
     for x in operands:
-        if isinstance(x, Value):
+        if isinstance(x, value.Value):
             kinds = [t._array.dtype for t in operands if isinstance(t, nodes.TensorBase)]
             floating = kinds[0] if kinds[0].kind == "f" else dtypes.get_default_dtype().numpy
             return [t.as_tensor(floating) if isinstance(t, Value) else t for t in operands]
     return operands
 
 
-def as_arrays(rule: Rule, operands: Sequence[Any]) -> list[Any]:
+def as_arrays(rule: Rule, keeps_integers: bool, operands: Sequence[Any]) -> list[Any]:
     """Arrays and numbers for the rule, in the dtype that PyTorch's promotion gives."""
-    kinds = [x._array.dtype for x in operands if isinstance(x, nodes.TensorBase)]
+    kinds = [nodes.array_of(x).dtype for x in operands if isinstance(x, nodes.TensorBase)]
     wanted = kinds[0]
     if wanted.kind != "f" or kinds[-1] is not wanted:
         arrays = [x._array for x in operands if isinstance(x, nodes.TensorBase)]
         numbers = [x for x in operands if not isinstance(x, nodes.TensorBase)]
         wanted = dtypes.promoted(arrays, numbers)
-        if wanted.kind != "f" and rule.name not in KEEPS_INTEGERS:
+        if wanted.kind != "f" and not keeps_integers:
             wanted = dtypes.get_default_dtype().numpy
     return [as_array(x, wanted, rule.name) for x in operands]
 
@@ -190,30 +246,31 @@ def as_arrays(rule: Rule, operands: Sequence[Any]) -> list[Any]:
 def as_array(x: Any, wanted: Any, where: str) -> Any:
     """The array of a tensor in this dtype; a number as Python's own."""
     if isinstance(x, nodes.TensorBase):
-        array = x._array
+        array = nodes.array_of(x)
         return array if array.dtype is wanted else array.astype(wanted, copy=False)
-    return value.as_float(x, where) if wanted.kind == "f" else int(x)
+    if wanted.kind != "f":
+        return int(x)
+    return x if type(x) is float else value.as_float(x, where)
 
 
-def record(rule: Rule, operands: Sequence[Any], arrays: list[Any], out: "Tensor") -> None:
+def record(plan: Plan, operands: Sequence[Any], arrays: list[Any], out: "Tensor") -> None:
     """Make out the result of a node that keeps what the needed slopes are made of."""
-    node = node_class(rule)()
-    edges: list[Any] = []
-    keep: frozenset[int] = frozenset()
-    for x, names in zip(operands, needs(rule), strict=False):
-        edge = nodes.edge_of(x)
-        edges.append(edge)
+    node = plan.node()
+    node.plan = plan
+    edges = [nodes.edge_of(x) for x in operands[: len(plan.needs)]]
+    keep = 0
+    for i, edge in enumerate(edges):
         if edge is not None:
-            keep = keep | names
+            keep |= plan.needs[i]
     saved = [
-        MISSING if i not in keep
+        MISSING if not keep >> i & 1
         else nodes.Saved(x, None, False) if isinstance(x, nodes.TensorBase)
         else arrays[i]
         for i, x in enumerate(operands)
     ]  # fmt: skip
-    saved.append(nodes.Saved(out, 0, False) if rule.arity in keep else MISSING)
-    node._edges, node.saved, node._shapes = tuple(edges), saved, [nodes.shape_of(out)]
-    out._node, out._requires_grad = node, True
+    saved.append(nodes.Saved(out, 0, False) if keep >> len(operands) & 1 else MISSING)
+    node._edges, node._saved, node._shapes = tuple(edges), saved, [nodes.shape_of(out)]
+    nodes.join(out, node, 0)
 
 
 # PyTorch numbers the overloads of an operation; nearly all nodes are number 0.
@@ -222,11 +279,8 @@ OVERLOAD = {"pow": "PowBackward1", "pow_number": "PowBackward0", "maximum": "Max
 
 def node_class(rule: Any) -> Any:
     """The class of the rule's nodes."""
-    if not hasattr(rule, "node_class"):
-        words = "".join(word.capitalize() for word in rule.name.split("_"))
-        name = OVERLOAD.get(rule.name, f"{words}Backward0")
-        rule.node_class = type(name, (RuleNode,), {"rule": rule})
-    return rule.node_class
+    words = "".join(word.capitalize() for word in rule.name.split("_"))
+    return type(OVERLOAD.get(rule.name, f"{words}Backward0"), (RuleNode,), {"rule": rule})
 
 
 def constant(x: Any) -> "Tensor":
@@ -237,7 +291,9 @@ def constant(x: Any) -> "Tensor":
 
 def operand(x: Any) -> Any:
     """x as an operand of an operator: a tensor, a Value or a number; NotImplemented otherwise."""
-    if isinstance(x, (nodes.TensorBase, Value)) or value.is_number(x) or isinstance(x, np.bool_):
+    if isinstance(x, (nodes.TensorBase, value.Value)) or type(x) in (float, int):
+        return x
+    if value.is_number(x) or isinstance(x, np.bool_):
         return x
     return constant(x) if isinstance(x, np.ndarray) else NotImplemented
 
@@ -257,15 +313,17 @@ def operator(name: str, reflected: bool = False) -> Callable[[Any, Any], "Tensor
 
 def comparison(name: str) -> Callable[[Any, Any], Any]:
     """The method of a comparison: a bool tensor, outside any graph."""
-    ufunc = getattr(np, name)
+    loop = kernels.elementwise(getattr(np, name))
 
     def method(self: Any, other: Any) -> Any:
         other = operand(other)
         if other is NotImplemented:
             return other
-        if isinstance(other, Value):
+        if isinstance(other, nodes.TensorBase):
+            other = nodes.array_of(other)
+        elif isinstance(other, value.Value):
             other = other.data
-        return make(np.asarray(ufunc(self._array, getattr(other, "_array", other))))
+        return make(loop(nodes.array_of(self), other))
 
     return method
 
@@ -308,6 +366,16 @@ def own(g: Any, leaf: Any, held: tuple[int, int]) -> Any:
     if alone and flags.owndata and flags.writeable and array.strides == leaf.strides:
         return array
     return copied_like(array, leaf)
+
+
+def added_to(x: Any, g: Any) -> Any:
+    """x with g, a gradient of its shape and dtype, added to it: in place where it may be."""
+    into = nodes.array_of(x)
+    if not into.flags.writeable:
+        return make(LOOPS["add"](into, nodes.array_of(g)))
+    LOOPS["add"](into, nodes.array_of(g), into)
+    nodes.count_change(x)
+    return x
 
 
 def copied_like(array: Any, leaf: Any) -> Any:
@@ -404,7 +472,7 @@ class Tensor(nodes.TensorBase):
     @property
     def _version(self) -> int:
         """How many changes in place this tensor, its views and its base have seen."""
-        return 0 if self._counter is None else self._counter[0]
+        return nodes.version_of(self)
 
     @property
     def retains_grad(self) -> bool:
@@ -473,7 +541,9 @@ class Tensor(nodes.TensorBase):
                 raise RuntimeError(
                     f"grad can be implicitly created only for scalar outputs: {self._cure(where)}"
                 )
-            return make(np.ones_like(self._array))
+            ones = np.empty(self._array.shape, self._array.dtype)
+            ones.fill(1.0)
+            return make(ones)
         if not isinstance(g, nodes.TensorBase):
             g = constant(g)
         if g._array.shape != self._array.shape:
@@ -495,11 +565,10 @@ class Tensor(nodes.TensorBase):
             self._grad = make(np.empty_like(self._array)).copy_(g)
         elif self._grad is None:
             self._grad = make(own(g, self._array, holders(g)))
-        elif create_graph or not self._grad._array.flags.writeable:
+        elif create_graph:
             self._grad = self._grad + g
         else:
-            np.add(self._grad._array, g._array, out=self._grad._array)
-            self._grad._shared_counter()[0] += 1
+            self._grad = added_to(self._grad, g)
 
     def requires_grad_(self, requires_grad: bool = True) -> "Tensor":
         """Set whether operations on this leaf are recorded; returns the tensor."""
@@ -567,9 +636,7 @@ class Tensor(nodes.TensorBase):
 
     def _shared_counter(self) -> list[int]:
         """Changes in place, and how many of them changed the shape alone (see `views`)."""
-        if self._counter is None:
-            self._counter = [0, 0]
-        return self._counter
+        return nodes.counter_of(self)
 
     def numpy(self, *, force: bool = False) -> Any:
         """The array itself, sharing memory; refused for a tensor that requires grad, unless force
@@ -628,7 +695,7 @@ class Tensor(nodes.TensorBase):
         return id(self) >> 4
 
     def _apply_rule(self, rule: Rule, operands: tuple[Any, ...]) -> "Tensor":
-        return apply_rule(rule, tuple(map(checked_operand, operands)))
+        return apply_rule(rule, tuple([checked_operand(x) for x in operands]))
 
     def _elementary_(self, name: str, operands: tuple[Any, ...]) -> Any:
         return of_tensors(name, operands)
@@ -638,7 +705,7 @@ class Tensor(nodes.TensorBase):
     def _change_in_place(self, name: str, recorded: bool) -> None:
         """Refuse a change in place that would be wrong; else move the version on."""
         views.check(self, name, recorded)
-        self._shared_counter()[0] += 1
+        nodes.count_change(self)
 
     def _receive(self, rule: Rule, operands: tuple[Any, ...]) -> "Tensor":
         """Take the rule's value, out= of the rule; an empty tensor takes its shape too."""
@@ -649,12 +716,12 @@ class Tensor(nodes.TensorBase):
             )
         for observer in modes.observers():
             observer(self, "out=", (self, *operands))
-        value = apply_rule(rule, tuple(map(checked_operand, operands)))
+        found = apply_rule(rule, tuple(map(checked_operand, operands)))
         if not self._array.size:
-            self._array = value._array
+            self._array = found._array
             return self
-        fits_in_place(self, value, rule.name)
-        return self.copy_(value)
+        fits_in_place(self, found, rule.name)
+        return self.copy_(found)
 
     def _rebase(self, node: Node, i: int) -> "Tensor":
         return views.rebase(self, node, i)
@@ -667,7 +734,7 @@ class Tensor(nodes.TensorBase):
 
     def _apply_in_place(self, rule: Rule, *others: Any) -> "Tensor":
         """Set this tensor to the rule's value of it and the others."""
-        operands = (self, *map(checked_operand, others))
+        operands = (self, *[checked_operand(x) for x in others])
         recorded = modes.is_grad_enabled() and nodes.any_needs_grad(operands)
         views.check(self, f"{rule.name}_", recorded)
         if not recorded and directly(self, rule, operands):
@@ -675,12 +742,12 @@ class Tensor(nodes.TensorBase):
         out = apply_rule(rule, operands)
         fits_in_place(self, out, f"{rule.name}_")
         node = out._node
-        if node is not None and isinstance(node.saved[0], nodes.Saved):
-            node.saved[0] = nodes.Saved(copy_of(self), None, False)
+        if node is not None and isinstance(node._saved[0], nodes.Saved):
+            node._saved[0] = nodes.Saved(copy_of(self), None, False)
         np.copyto(self._array, out._array, casting="unsafe")
-        self._shared_counter()[0] += 1
-        if node is not None and isinstance(node.saved[-1], nodes.Saved):
-            node.saved[-1] = nodes.Saved(self, 0, False)
+        nodes.count_change(self)
+        if node is not None and isinstance(node._saved[-1], nodes.Saved):
+            node._saved[-1] = nodes.Saved(self, 0, False)
         if node is not None:
             views.rebase(self, node, 0)
         for observer in modes.observers():
@@ -763,15 +830,15 @@ def copy_of(x: Tensor) -> Tensor:
 def directly(x: Tensor, rule: Rule, operands: tuple[Any, ...]) -> bool:
     """Change x in place with no array in between, where the rule is one loop of NumPy over numbers
     of x's own dtype and shape, or one number; False where it is not."""
-    ufunc = LOOPS.get(rule.name)
-    if ufunc is None or len(operands) != 2 or x._array.dtype.kind != "f" or modes.observers():
+    loop = LOOPS.get(rule.name)
+    if loop is None or x._array.dtype.kind != "f" or modes.observers():
         return False
-    a, b = as_arrays(rule, as_operands(operands))
-    if a is not x._array or np.shape(b) not in ((), a.shape):
+    arrays = as_arrays(rule, plan_of(rule).keeps_integers, as_operands(operands))
+    a, b = arrays if len(arrays) == 2 else (arrays[0], None)
+    if a is not x._array or (isinstance(b, ndarray) and b.shape not in ((), a.shape)):
         return False
-    with quiet():
-        ufunc(a, b, out=a)
-    x._shared_counter()[0] += 1
+    loop(a, b, a)
+    nodes.count_change(x)
     return True
 
 
@@ -796,7 +863,7 @@ links.zeros = lambda shape, dtype: make(np.zeros(shape, dtype))
 def operation_node(name: str, operation: Any) -> Any:
     """The class of the nodes of an operation: without a gradient nothing is to be computed."""
     fields = {"_function": operation, "_differentiate_nothing": Node._differentiate_nothing}
-    return type(name, (function.FunctionNode,), fields)
+    return type(name, (FunctionNode,), fields)
 
 
 class Operation(Function):
@@ -805,19 +872,34 @@ class Operation(Function):
 
     @classmethod
     def node(cls) -> Any:
-        if "_backward_cls" not in cls.__dict__:
+        if cls._backward_cls is None or cls._backward_cls._function is not cls:
             cls._backward_cls = operation_node(f"{cls.__name__}Backward0", cls)
         return cls._backward_cls()
 
     @classmethod
     def apply(cls, *args: Any) -> Any:
-        ctx = cls.node()
-        ctx.needs_input_grad = nodes.all_needs_grad(args)
-        recorded = modes.is_grad_enabled() and True in ctx.needs_input_grad
-        output = cls.forward(ctx, *args)
-        if not (recorded or ctx._dirty or modes.observers()):
-            return output
-        return ctx._finish(args, output, recorded)
+        return applied(cls, cls.node(), args)
+
+
+def applied(operation: Any, ctx: Any, args: tuple[Any, ...]) -> Any:
+    """The outputs of an operation, in the graph where a gradient is wanted."""
+    ctx.needs_input_grad = nodes.all_needs_grad(args)
+    recorded = modes.is_grad_enabled() and True in ctx.needs_input_grad
+    output = operation.forward(ctx, *args)
+    if not (recorded or ctx._dirty or modes.observers()):
+        return output
+    return finish(ctx, args, output, recorded)
+
+
+def applied_in_place(operation: Any, name: str, args: tuple[Any, ...]) -> Any:
+    """The first argument, changed in place by an operation of that name, where it may be."""
+    recorded = modes.is_grad_enabled() and nodes.any_needs_grad(args)
+    views.check(args[0], name, recorded)
+    if recorded or modes.observers():
+        return applied(operation, operation.node(), args)
+    out = operation.forward(operation.node(), *args)
+    nodes.count_change(out)
+    return out
 
 
 class ViewOperation(Operation):
@@ -850,7 +932,7 @@ def add_rule_methods(rule: Rule) -> None:
     """A rule's method, and its form in place, with PyTorch's names for the operands."""
 
     def of(self: Tensor, *others: Any) -> Tensor:
-        return apply_rule(rule, tuple(map(checked_operand, (self, *others))))
+        return apply_rule(rule, (self, *[checked_operand(x) for x in others]))
 
     def in_place(self: Tensor, *others: Any) -> Tensor:
         return self._apply_in_place(rule, *others)

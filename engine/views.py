@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from engine import memory, modes, nodes
-from engine.nodes import Node, edge_of
+from engine.nodes import FREED, Node, edge_of
 
 # Why a change in place of a view would give wrong gradients.
 MULTI = (
@@ -247,6 +247,7 @@ class CopySlices(Node):
     """
 
     def __init__(self, view: Any, node: Node, i: int):
+        super().__init__()
         base = view._base
         self.node: Any = node
         self.output = i
@@ -270,7 +271,7 @@ class CopySlices(Node):
 
     def _differentiate(self, grads: list[Any]) -> tuple[Any, ...]:
         if self.node is None:
-            raise RuntimeError(nodes.FREED.format(self.name()))
+            raise RuntimeError(FREED.format(self.name()))
         whole = grads[0]._laid_out(self.order)
         part = self.view.replay(whole)
         given = list(self.node._differentiate([part.clone()]))

@@ -1,1 +1,18 @@
-# engine/differentiation.py is compiled as it stands.
+# C types of engine/differentiation.py.
+
+cimport cython
+
+from engine_fast cimport graph, modes, nodes, value
+
+cpdef tuple as_tuple(object x)
+cpdef bint is_edge(object x)
+cpdef tuple differentiated(object x)
+@cython.locals(roots=list, gradients=list)
+cpdef tuple seeds(tuple outputs, object given, object where, bint constants=*)
+cpdef seed(object x, object g, object where, object i)
+cpdef kind_of_walk()
+@cython.locals(walk=graph.Walk)
+cpdef walked(list roots, list gradients, object inputs, object retain, object create, object writes=*)
+cpdef accumulated(list roots, list gradients, object retain, object create, object inputs)
+cpdef accumulate(list arrived, bint create_graph)
+cpdef list added(list arrived, bint create_graph)

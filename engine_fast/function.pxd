@@ -1,3 +1,15 @@
-# engine/function.py asks the nodes and the modes in C.
+# C types of engine/function.py: what runs for every call of a Function.
 
-from engine_fast cimport modes, nodes
+cimport cython
+
+from engine_fast cimport checks, modes, nodes
+
+cdef class FunctionBase(nodes.NodeBase):
+    pass
+
+cpdef materialized(nodes.NodeBase node, Py_ssize_t i, object g)
+@cython.locals(outputs=tuple, results=tuple)
+cpdef finish(nodes.NodeBase node, tuple args, object output, bint recorded)
+cpdef result(nodes.NodeBase node, Py_ssize_t i, object x, tuple args, bint recorded)
+cpdef keep(object x, tuple inputs, tuple outputs)
+cpdef gradient_of(object cls)

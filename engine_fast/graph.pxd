@@ -1,6 +1,15 @@
-# C fields of engine/graph.py: the state of a walk.
+# C types of engine/graph.py: the state of a walk, and what it does for every node.
 
-from engine_fast cimport checks, interpreter, modes, nodes
+cimport cython
+
+from engine_fast cimport checks, interpreter, modes, nodes, value
+
+@cython.locals(inner=nodes.NodeBase)
+cpdef tuple edges(object node)
+cpdef tuple value_edges(value.Value v)
+@cython.locals(order=list, seen=dict, open_nodes=list, below=tuple, edge=tuple)
+cpdef list topological(object roots)
+cpdef current_walk()
 
 cdef class Walk:
     cdef object __weakref__
@@ -10,6 +19,11 @@ cdef class Walk:
     cdef public dict flight, captured, callbacks
     cdef public set needed
     cdef public object wanted
+    @cython.locals(arrived=dict)
     cpdef add(self, tuple edge, object g)
-    cpdef visit_node(self, object node, dict arrived)
+    cpdef visit(self, object node, dict arrived)
+    cpdef visit_leaf(self, nodes.TensorBase leaf, dict arrived)
+    @cython.locals(i=Py_ssize_t, edge=tuple, given=tuple)
+    cpdef visit_node(self, nodes.NodeBase node, dict arrived)
     cpdef bint goes_on(self, object node, dict arrived) except -1
+    cpdef at_leaf(self, object x, object g)

@@ -2,6 +2,7 @@
 
 cdef extern from "Python.h":
     void untrack "PyObject_GC_UnTrack"(object x)
+    object identity "PyLong_FromVoidPtr"(object x)
     int check_signals "PyErr_CheckSignals"() except -1
     int set_attribute "PyObject_GenericSetAttr"(object x, object name, object value) except -1
 

@@ -10,6 +10,8 @@ import numpy
 from engine import kernels as by_numpy
 
 from engine_fast cimport elementary as m
+from cpython.object cimport PyObject, PyTypeObject
+from cpython.ref cimport Py_INCREF
 from libc.math cimport sqrt, sqrtf
 
 np.import_array()
@@ -109,6 +111,216 @@ cdef Loop loop_of(str name, str kind):
             found.run = <product_loop> <void *> ufunc.functions[i]
             found.data = ufunc.data[i] if ufunc.data != NULL else NULL
     return found
+
+
+cdef enum:
+    MANY = 10000  # numbers from which on the lock of the interpreter is released
+
+
+cdef class Elementwise:
+    """A ufunc by its own loop, for packed arrays of one shape and kind, a row or a number beside
+    one; everything else goes to the NumPy version."""
+
+    cdef object by_numpy
+    cdef Loop loops[2]
+    cdef bint compares
+
+    def __init__(self, ufunc):
+        self.by_numpy = by_numpy.elementwise(ufunc)
+        self.loops[0], self.loops[1] = loop_of(ufunc.__name__, "f"), loop_of(ufunc.__name__, "d")
+        self.compares = any([kinds[0] == "f" and kinds[-1] == "?" for kinds in ufunc.types])
+
+    cdef np.ndarray result(self, np.ndarray x, object out):
+        """The array for the result, as long as x; None where no loop is to write into out."""
+        if out is None:
+            return np.PyArray_EMPTY(
+                np.PyArray_NDIM(x), np.PyArray_DIMS(x),
+                np.NPY_BOOL if self.compares else np.PyArray_TYPE(x), 0,
+            )
+        if self.compares or not steps(out, x, np.PyArray_TYPE(x)):
+            return None
+        return out
+
+    def run(self, object a, object b=None, object out=None):
+        cdef np.ndarray y = self.fast(a, b, out)
+        return self.by_numpy(a, b, out) if y is None else y
+
+    cdef np.ndarray fast(self, object a, object b, object out):
+        cdef np.ndarray x = widest(a, b), y
+        cdef Run run
+        cdef int kind, size, last = 1 if b is None else 2
+        cdef np.npy_intp n
+        if x is None:
+            return None
+        kind, n = np.PyArray_TYPE(x), np.PyArray_SIZE(x)
+        if not plain(x, kind) or (kind != np.NPY_FLOAT32 and kind != np.NPY_FLOAT64):
+            return None
+        run.loop = self.loops[kind == np.NPY_FLOAT64]
+        run.inner = n
+        size = np.PyArray_ITEMSIZE(x)
+        if run.loop.run == NULL or not reads(&run, 0, a, x, size):
+            return None
+        if last == 2 and not reads(&run, 1, b, x, size):
+            return None
+        y = self.result(x, out)
+        if y is None:
+            return None
+        run.data[last], run.steps[last] = <char *> np.PyArray_DATA(y), np.PyArray_ITEMSIZE(y)
+        if out is not None and not (
+            separate(&run, 0, last, n * size) and (last == 1 or separate(&run, 1, last, n * size))
+        ):
+            return None
+        if n > MANY:
+            with nogil:
+                go(&run, last, n)
+        else:
+            go(&run, last, n)
+        return y
+
+
+cdef struct Run:
+    Loop loop
+    char *data[3]
+    np.npy_intp steps[3]
+    bint stays[3]  # the operand is a row, the same for each row of the result
+    np.npy_intp inner  # the length of a row, or all
+    double wide[2]
+    float narrow[2]
+
+
+cdef inline np.ndarray widest(object a, object b):
+    """The array whose shape the result has, if any has."""
+    if not isinstance(a, np.ndarray):
+        return b if isinstance(b, np.ndarray) else None
+    if isinstance(b, np.ndarray) and np.PyArray_NDIM(b) > np.PyArray_NDIM(a):
+        return b
+    return a
+
+
+cdef bint is_one_number(np.ndarray x, int kind) noexcept:
+    """Whether x, of this kind, is one number in memory, spread over its whole shape."""
+    cdef int d
+    if np.PyArray_TYPE(x) != kind or not np.PyArray_ISBEHAVED_RO(x):
+        return False
+    for d in range(np.PyArray_NDIM(x)):
+        if np.PyArray_DIM(x, d) != 1 and np.PyArray_STRIDE(x, d) != 0:
+            return False
+    return True
+
+
+cdef bint reads(Run *run, int i, object operand, np.ndarray x, int size) noexcept:
+    """Take operand i of a result like x, whose numbers have that size; False where no loop can."""
+    cdef np.ndarray array
+    run.stays[i] = False
+    if isinstance(operand, np.ndarray):
+        array = operand
+        run.data[i] = <char *> np.PyArray_DATA(array)
+        run.steps[i] = size
+        if not plain(array, np.PyArray_TYPE(x)):
+            run.steps[i] = 0
+            return is_one_number(array, np.PyArray_TYPE(x)) and np.PyArray_SAMESHAPE(array, x)
+        if np.PyArray_SAMESHAPE(array, x):
+            return True
+        if np.PyArray_NDIM(array) == 0:
+            run.steps[i] = 0
+            return True
+        run.stays[i] = (
+            np.PyArray_NDIM(array) == 1
+            and np.PyArray_NDIM(x) > 1
+            and np.PyArray_DIM(array, 0) == np.PyArray_DIM(x, np.PyArray_NDIM(x) - 1)
+        )
+        run.inner = np.PyArray_DIM(array, 0)
+        return run.stays[i]
+    if type(operand) is int and -65536 < <object> operand < 65536:  # as exact in float32
+        run.wide[i] = <double> <long> operand
+    elif type(operand) is float:
+        run.wide[i] = operand
+    else:
+        return False
+    run.narrow[i] = <float> run.wide[i]
+    run.data[i] = <char *> &run.narrow[i] if size == 4 else <char *> &run.wide[i]
+    run.steps[i] = 0
+    return True
+
+
+cdef inline bint separate(Run *run, int i, int last, np.npy_intp n) noexcept:
+    """Whether operand i, n bytes long, and the result are one piece of memory, or share none."""
+    cdef char *a = run.data[i]
+    cdef char *b = run.data[last]
+    if run.steps[i] == 0 or run.stays[i]:
+        return a + n <= b or b + n <= a
+    return a == b or a + n <= b or b + n <= a
+
+
+cdef void go(Run *run, int last, np.npy_intp n) noexcept nogil:
+    """Run the loop for n numbers, row by row where an operand is a row."""
+    cdef int i
+    cdef np.npy_intp done = 0
+    if run.inner == 0:
+        return
+    while done < n:
+        run.loop.run(run.data, &run.inner, run.steps, run.loop.data)
+        done += run.inner
+        for i in range(last + 1):
+            if i == last or not run.stays[i]:
+                run.data[i] += run.inner * run.steps[i]
+
+
+def elementwise(ufunc):
+    return Elementwise(ufunc).run
+
+
+cdef object multiply = Elementwise(numpy.multiply).run
+
+
+def power_backward(np.ndarray g, np.ndarray a, double k):
+    return multiply(g, multiply(a, 2.0)) if k == 2 else by_numpy.power_backward(g, a, k)
+
+
+def sum_forward(np.ndarray x, tuple dims, bint keepdim):
+    cdef int kind = np.PyArray_TYPE(x)
+    cdef np.ndarray y
+    cdef np.npy_intp n = np.PyArray_SIZE(x)
+    cdef bint all_of_them = len(dims) == np.PyArray_NDIM(x) and not keepdim and n > 0
+    if not all_of_them or not (plain(x, np.NPY_FLOAT32) or plain(x, np.NPY_FLOAT64)):
+        return by_numpy.sum_forward(x, dims, keepdim)
+    y = np.PyArray_ZEROS(0, NULL, kind, 0)
+    total(sums[kind == np.NPY_FLOAT64], data_of(x), data_of(y), n, np.PyArray_ITEMSIZE(x))
+    return y
+
+
+cdef extern from "numpy/arrayobject.h":
+    ctypedef struct PyArray_Descr
+    PyArray_Descr *described "PyArray_DESCR"(np.ndarray x)
+    object NewFromDescr "PyArray_NewFromDescr"(
+        PyTypeObject *kind, PyArray_Descr *descr, int nd, np.npy_intp *dims,
+        np.npy_intp *strides, void *data, int flags, PyObject *like,
+    )
+
+
+def spread(np.ndarray g, tuple shape, tuple dims):
+    cdef np.npy_intp sizes[64]
+    cdef np.npy_intp steps[64]
+    cdef int d, own = 0, n = len(shape), missing = n - np.PyArray_NDIM(g)
+    if n > 64 or (missing and missing != len(dims)):
+        return by_numpy.spread(g, shape, dims)
+    for d in range(n):
+        sizes[d], steps[d] = shape[d], 0
+        if d not in dims:
+            steps[d] = np.PyArray_STRIDE(g, own)
+        if d not in dims or not missing:
+            own += 1
+    return seen(g, n, sizes, steps)
+
+
+cdef np.ndarray seen(np.ndarray g, int n, np.npy_intp *sizes, np.npy_intp *steps):
+    """The memory of g with another shape, to be read."""
+    Py_INCREF(<object> <PyObject *> described(g))  # which the new array takes over
+    cdef np.ndarray y = NewFromDescr(
+        <PyTypeObject *> np.ndarray, described(g), n, sizes, steps, np.PyArray_DATA(g), 0, NULL
+    )
+    np.set_array_base(y, g)
+    return y
 
 
 cdef Loop of_float = loop_of("matmul", "f")

@@ -1,6 +1,8 @@
-# C types of engine/nodes.py: the fields of a tensor, and what every operation asks.
+# C types of engine/nodes.py: the fields of tensors and nodes, and what every operation asks.
 
 cimport cython
+
+from engine_fast cimport modes, value
 
 cdef class TensorBase:
     cdef dict __dict__
@@ -9,17 +11,36 @@ cdef class TensorBase:
     cdef public Py_ssize_t _output_nr
     cdef public bint _requires_grad
 
+cdef class NodeBase:
+    cdef dict __dict__
+    cdef object __weakref__
+    cdef public tuple _constant, _dirty, _edges, _hidden, _plain, needs_input_grad
+    cdef public object _hooks, _saved, _shapes, _to_save
+    cdef public bint _is_pure_view, _materialize_non_diff_grads, materialize_grads
+
 cdef class Saved:
     cdef public object number, saved, version
     cdef public bint between, inner
     cpdef unpack(self, object node)
 
 cpdef bint needs_grad(object x) except -1
+cpdef bint is_differentiable(object x) except -1
+cpdef bint is_view(TensorBase t)
+cpdef version_of(TensorBase t)
+cpdef list counter_of(TensorBase t)
+cpdef count_change(TensorBase t)
 cpdef bint wants_grad(TensorBase t) except -1
 cpdef edge_of(object x)
+cpdef tuple place_of(TensorBase t)
 cpdef attach(object x, object node, object number)
+cpdef TensorBase join(TensorBase t, object node, Py_ssize_t number)
 cpdef position(object x, tuple where)
+cpdef bint is_floating(object x) except -1
 cpdef shape_of(object x)
+@cython.locals(node=NodeBase, leaf=TensorBase)
+cpdef shape_at(object target, object i)
+cpdef array_of(TensorBase t)
 cpdef bint any_needs_grad(object xs) except -1
 cpdef tuple all_needs_grad(tuple xs)
-cpdef link(object node, tuple inputs)
+@cython.locals(edges=tuple)
+cpdef link(NodeBase node, tuple inputs)

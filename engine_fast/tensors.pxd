@@ -2,16 +2,35 @@
 
 cimport cython
 
-from engine_fast cimport modes, nodes
+from engine_fast cimport modes, nodes, value
+from engine_fast.function cimport finish
 
+cdef class Plan:
+    cdef public object rule, forward, backward, kind
+    cdef public list needs
+    cdef public bint keeps_integers, selection
+    cpdef compute(self, list arrays)
+    cpdef node(self)
+
+cpdef Plan plan_of(object rule)
+
+cdef class RuleBase(nodes.NodeBase):
+    cdef public Plan plan
+
+@cython.locals(given=list)
+cpdef tuple slopes_times(nodes.NodeBase node, Plan plan, object g, list operands)
 cpdef times(object g, object slope, bint selection)
 cpdef as_ndarray(object x)
 @cython.locals(t=nodes.TensorBase)
 cpdef make(object array)
 cpdef apply_rule(object rule, tuple operands)
 cpdef as_operands(tuple operands)
-cpdef list as_arrays(object rule, object operands)
+cpdef list as_arrays(object rule, bint keeps_integers, object operands)
 cpdef as_array(object x, object wanted, object where)
-@cython.locals(keep=frozenset, edges=list, saved=list)
-cpdef record(object rule, object operands, list arrays, nodes.TensorBase out)
+@cython.locals(node=RuleBase, edges=list, saved=list, i=Py_ssize_t, keep=int)
+cpdef record(Plan plan, object operands, list arrays, nodes.TensorBase out)
 cpdef operand(object x)
+cpdef applied(object operation, nodes.NodeBase ctx, tuple args)
+cpdef applied_in_place(object operation, object name, tuple args)
+cpdef checked_operand(object x)
+cpdef added_to(nodes.TensorBase x, nodes.TensorBase g)

@@ -1,1 +1,6 @@
-# engine/views.py is compiled as it stands.
+# C types of engine/views.py.
+
+from engine_fast cimport modes, nodes
+
+cpdef check(nodes.TensorBase x, object name, bint recorded)
+cpdef check_recorded(object x, object name)

@@ -71,6 +71,73 @@ def test_matrix_products_are_those_of_numpy(data, n, m, k):
         assert all(same(x, y) if y is not None else x is None for x, y in pairs)
 
 
+UFUNCS = {f.__name__: f for f in (np.add, np.multiply, np.divide, np.power, np.maximum, np.less)}
+LOOPS = {f: (fast.elementwise(f), kernels.elementwise(f)) for f in (*UFUNCS.values(), np.exp)}
+
+
+def bits(a, b):
+    """Whether two arrays are the same, 0.0 and -0.0 told apart."""
+    return same(a, b) and np.array_equal(np.signbit(a), np.signbit(b))
+
+
+@given(st.data(), sizes, sizes, st.sampled_from(sorted(UFUNCS)))
+def test_elementwise_loops_are_those_of_numpy(data, rows, columns, name):
+    """Of two matrices, a matrix and a row, one number in an array, or one of Python's."""
+    a = data.draw(matrices(rows, columns))
+    row = data.draw(matrices(1, columns, [a.dtype.name]))[0]
+    others = [data.draw(matrices(rows, columns)), row, row[:1].reshape(-1)[:1].sum(), 2.0, -3, 0.1]
+    b = data.draw(st.sampled_from(others))
+    if a.dtype.kind == "i" or (isinstance(b, np.ndarray) and b.dtype.kind == "i"):
+        a, b = np.abs(a), np.abs(b)  # whole numbers have no negative powers
+    pair = (a, b) if data.draw(st.booleans()) else (b, a)
+    found, right = (loop(*pair) for loop in LOOPS[UFUNCS[name]])
+    assert found.dtype == right.dtype
+    assert np.array_equal(found, right, equal_nan=right.dtype.kind == "f")
+
+
+@given(st.data(), sizes, sizes)
+def test_loops_write_into_what_they_read_as_numpy_does(data, rows, columns):
+    a = data.draw(matrices(rows, columns, ["float32", "float64"]))
+    whole = [np.concatenate([a.ravel(), a.ravel()]) for _ in "12"]
+    n = a.size
+    for places in ((slice(n), slice(n)), (slice(n), slice(n // 2, n // 2 + n))):
+        for x, loop in zip(whole, LOOPS[np.add], strict=True):
+            out, other = x[places[0]], x[places[1]]
+            assert loop(out, other, out) is not None
+        assert bits(*whole)
+    for loop in LOOPS[np.exp]:
+        assert loop(a.copy(), None, a.copy()).shape == a.shape
+
+
+@given(st.data(), sizes, sizes)
+def test_sums_and_what_they_spread_back_are_those_of_numpy(data, rows, columns):
+    x = data.draw(matrices(rows, columns))
+    dims = data.draw(st.sampled_from([(0, 1), (0,), (1,), ()]))
+    keepdim = data.draw(st.booleans())
+    total = fast.sum_forward(x, dims, keepdim)
+    assert same(total, kernels.sum_forward(x, dims, keepdim))
+    found, right = (k.spread(total, x.shape, dims) for k in (fast, kernels))
+    assert same(found, right)
+    assert not found.flags.writeable
+    assert np.shares_memory(found, total) == bool(x.size)
+
+
+@pytest.mark.parametrize("shape", [(1,), (9,), (129,), (64, 10), (512, 33), (3, 50, 70)], ids=str)
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_the_sum_of_all_numbers_is_rounded_as_numpys(shape, dtype, rng):
+    x = rng.standard_normal(shape).astype(dtype)
+    dims = tuple(range(x.ndim))
+    assert bits(fast.sum_forward(x, dims, False), kernels.sum_forward(x, dims, False))
+    zeros = np.full(shape, -0.0, dtype)
+    assert bits(fast.sum_forward(zeros, dims, False), kernels.sum_forward(zeros, dims, False))
+
+
+@given(st.data(), sizes, sizes, st.sampled_from([0.0, 1.0, 2.0, 3.0, -1.0, 0.5]))
+def test_the_gradient_of_a_power_is_that_of_numpy(data, rows, columns, k):
+    g, a = (data.draw(matrices(rows, columns, ["float32", "float64"])) for _ in "ga")
+    assert same(fast.power_backward(g, a, k), kernels.power_backward(g, a, k))
+
+
 @pytest.mark.parametrize("shape", [(2, 3, 4), (4,), ()], ids=str)
 def test_arrays_of_other_dimensions_are_left_to_numpy(shape, rng):
     x = rng.standard_normal(shape)

@@ -21,7 +21,7 @@ FAST = ROOT.parent / "engine_fast"
 LINE = (
     "nocython interpreter attention elementary rules special modes value fused builds habits "
     "by_hand registry lists "
-    "kernels quiet nodes depth arguments checks function hooks graph differentiation dtypes memory "
+    "quiet kernels nodes depth arguments checks function hooks graph differentiation dtypes memory "
     "views tensors "
     "devices creation convert ops"
 )

@@ -134,7 +134,7 @@ class Level:
 
     def keep_old(self, x: Any, node: Any) -> None:
         """Give what the node saved of x before the change the tangent that x had then."""
-        old, t = node and node.saved[0], self.tangent(x)
+        old, t = node and node._saved[0], self.tangent(x)
         if isinstance(old, Saved) and t is not None:
             with self.outside():
                 self.keep(id(old.saved), old.saved, t.clone())

@@ -21,6 +21,7 @@ class ViewOfNode(Node):
     """A node that is not an object of its own: it stands for the Value or the leaf that is."""
 
     def __init__(self, variable: Any):
+        super().__init__()
         self.variable = variable
 
     def __eq__(self, other: object) -> bool:
@@ -37,13 +38,13 @@ class AccumulateGrad(ViewOfNode):
 class ValueNode(ViewOfNode):
     """The operation that made a Value: a view that is equal to any other of the same Value."""
 
-    @property
-    def _edges(self) -> Any:  # type: ignore[override]
-        v = self.variable
+    def __init__(self, v: Any):
+        super().__init__(v)
         op = value.op_of(v)
-        if op not in RULES or v._extra != op:
-            return tuple((p, 0) for p, _ in habits.links(v))
-        return tuple(p and (p, 0) for p in (v._a, v._b)[: RULES[op].arity])
+        parents: Any = [p for p, _ in habits.links(v)]
+        if op in RULES and v._extra == op:
+            parents = (v._a, v._b)[: RULES[op].arity]
+        self._edges = tuple(p and (p, 0) for p in parents)
 
 
 @cache

@@ -26,6 +26,7 @@ class Relink(Node):
     """Leads from an unpacked tensor to the leaf that it was packed from."""
 
     def __init__(self, edge: Any, shape: Any):
+        super().__init__()
         self._edges = (edge,)
         self._shapes = [shape]
 
@@ -92,7 +93,7 @@ class Packer:
             return
         node = (operands[0] if op == "in_place" else out).grad_fn
         if isinstance(node, RuleNode):
-            node.saved = [self.packed(entry) for entry in node.saved]
+            node._saved = [self.packed(entry) for entry in node._saved]
 
     def packed(self, entry: Any) -> Any:
         """The entry packed, unless it is packed already or holds no tensor."""

@@ -44,17 +44,12 @@ class SavedTensor:
         if isinstance(entry, Packed):
             raise RuntimeError("register_hooks: hooks for this saved tensor have already been set")
         entries[self.place] = Packed(entry, pack_hook, unpack_hook)
-        setattr(self.node, where(self.node), entries)
-
-
-def where(node: Any) -> str:
-    """The attribute in which a node keeps what backward needs."""
-    return "saved" if isinstance(node, RuleNode) else "_saved"
+        self.node._saved = entries
 
 
 def kept(node: Any) -> Any:
     """What a node keeps for backward, in order; RuntimeError once that is freed."""
-    entries = getattr(node, where(node))
+    entries = node._saved
     if entries is None:
         raise RuntimeError(FREED.format(node.name()))
     return entries

@@ -12,8 +12,10 @@ from engine.tensors import Tensor
 
 def pow(input: Any, exponent: Any) -> Any:
     """input ** exponent, elementwise: Values, Tensors or numbers; both are differentiable."""
-    name = "pow_number" if value.is_number(exponent) else "pow"
-    return RULES[name](input, exponent)
+    rule = RULES["pow_number" if value.is_number(exponent) else "pow"]
+    if isinstance(input, Tensor):
+        return input._apply_rule(rule, (input, exponent))
+    return rule(input, exponent)
 
 
 def leaky_relu(input: Any, negative_slope: float = 0.01) -> Any:
@@ -31,6 +33,8 @@ def clamp_min(input: Any, min: Any) -> Any:
     input is below it."""
     if isinstance(min, Tensor):
         return ((input < min) | (min != min)).where_else(min, input)
+    if isinstance(input, Tensor):
+        return input._apply_rule(RULES["clamp_min"], (input, min))
     return RULES["clamp_min"](input, min)
 
 
@@ -39,6 +43,8 @@ def clamp_max(input: Any, max: Any) -> Any:
     input is above it."""
     if isinstance(max, Tensor):
         return ((input > max) | (max != max)).where_else(max, input)
+    if isinstance(input, Tensor):
+        return input._apply_rule(RULES["clamp_max"], (input, max))
     return RULES["clamp_max"](input, max)
 
 

@@ -27,6 +27,7 @@ from engine.ops.shape import (
     copy_,
     fill_,
     filling,
+    of_dtype,
     unsqueeze,
 )
 from engine.tensors import Operation, Tensor, make, method
@@ -167,7 +168,7 @@ def trivial(basic: tuple[Any, ...]) -> bool:
 def save_index(ctx: Any, index: tuple[Any, ...], *others: Tensor) -> None:
     """Keep an index for backward, and other tensors. Its arrays are copied: changing the tensor
     that they came from must not change a gradient."""
-    if modes.is_grad_enabled() and True in ctx.needs_input_grad:
+    if True in ctx.needs_input_grad and modes.is_grad_enabled():
         ctx.index = tuple(None if isinstance(x, np.ndarray) else x for x in index)
         arrays = [make(x.copy()) for x in index if isinstance(x, np.ndarray)]
         ctx.save_for_backward(*others, *arrays)
@@ -218,10 +219,11 @@ def taken(array: Any, index: tuple[Any, ...]) -> Any:
 
 def put_into(array: Any, index: tuple[Any, ...], values: Any, accumulate: bool) -> None:
     """Put values into an array, or add them, each as often as its place occurs."""
+    values = np.asarray(values)
     try:
-        if not accumulate and np.ndim(values) == 0 and is_mask(index[0]):
+        if not accumulate and values.ndim == 0 and is_mask(index[0]):
             whole = index[0].ndim == array.ndim
-            values = np.asarray(values).astype(array.dtype)
+            values = values.astype(array.dtype, copy=False)
             np.putmask(array, index[0], values) if whole else array.__setitem__(index, values)
         elif not accumulate:
             array[index] = values
@@ -300,7 +302,7 @@ def setitem(input: Tensor, index: Any, value: Any) -> None:
     the value's shape do not matter.
     """
     basic, advanced = separated(index, input._array.shape)
-    target = input if trivial(basic) else Slice.apply(input, basic)
+    target = input if not basic or trivial(basic) else Slice.apply(input, basic)
     value = assigned(value, target, advanced is not None)
     if advanced is not None:
         IndexPut.apply(target, value, advanced, False)
@@ -312,6 +314,8 @@ def setitem(input: Tensor, index: Any, value: Any) -> None:
 
 def assigned(x: Any, target: Tensor, same_dtype: bool) -> Any:
     """What is assigned, as a number or a tensor without more dimensions than it needs."""
+    if isinstance(x, (int, float)):
+        return of_dtype(x, target._array.dtype)
     x = as_operand(x, target)
     if not isinstance(x, Tensor) or not x.ndim:
         return filling("setitem", x, target)

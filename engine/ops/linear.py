@@ -19,8 +19,7 @@ kernels = builds.module("kernels")
 
 def product(a: Any, b: Any) -> Any:
     """The matrix product of two arrays, batched and of mixed dtypes as NumPy's."""
-    with quiet():
-        return np.asarray(kernels.matmul_forward(a, b))
+    return kernels.matmul_forward(a, b)
 
 
 def array_of(x: Tensor | None) -> Any:
@@ -49,14 +48,14 @@ class Mm(Operation):
     def forward(ctx: Any, a: Tensor, b: Tensor) -> Tensor:
         left, right = ctx.needs_input_grad
         ctx.save_for_backward(a if right else None, b if left else None)
-        return make(product(a._array, b._array))
+        return make(kernels.matmul_forward(a._array, b._array))
 
     @staticmethod
     def backward(ctx: Any, g: Tensor) -> Any:
         a, b = ctx.saved_tensors
         if not modes.is_grad_enabled():
-            arrays = kernels.matmul_backward(g._array, array_of(a), array_of(b))
-            return tuple(x if x is None else make(x) for x in arrays)
+            left, right = kernels.matmul_backward(g._array, array_of(a), array_of(b))
+            return left if left is None else make(left), right if right is None else make(right)
         return (
             None if b is None else Mm.apply(g, b.transpose(-2, -1)),
             None if a is None else Mm.apply(a.transpose(-2, -1), g),
@@ -69,10 +68,12 @@ def mm(input: Tensor, mat2: Tensor) -> Tensor:
 
     Mixed dtypes are promoted as NumPy does. Raises RuntimeError for other shapes.
     """
-    check("mm", input=input, mat2=mat2)
-    if input.ndim != 2 or mat2.ndim != 2:
+    if not (isinstance(input, Tensor) and isinstance(mat2, Tensor)):
+        check("mm", input=input, mat2=mat2)
+    a, b = input._array.shape, mat2._array.shape
+    if len(a) != 2 or len(b) != 2:
         raise refused("mm", "input and mat2 must be matrices; use matmul", input, mat2)
-    if input._array.shape[1] != mat2._array.shape[0]:
+    if a[1] != b[0]:
         raise RuntimeError(unequal("mm", input, mat2))
     return Mm.apply(input, mat2)
 
@@ -175,8 +176,9 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
     last two, dimensions are batches and broadcast. Mixed dtypes are promoted as NumPy does.
     Raises RuntimeError for a 0-dim tensor, and where sizes do not fit.
     """
-    check("matmul", input=input, other=other)
-    a, b = input.ndim, other.ndim
+    if not (isinstance(input, Tensor) and isinstance(other, Tensor)):
+        check("matmul", input=input, other=other)
+    a, b = input._array.ndim, other._array.ndim
     if not a or not b:
         needed = "both arguments need to be at least 1D; use * for one number"
         raise refused("matmul", needed, input, other)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from engine import modes
+from engine import builds, modes
 from engine.attention import warn
 from engine.checks import sums_to
 from engine.lists import or_list, sum_list
@@ -17,13 +17,18 @@ from engine.ops.join import cat
 from engine.quiet import quiet
 from engine.tensors import Operation, Tensor, make, method
 
+kernels = builds.module("kernels")
+
 Dim = Sizes | None
+
+
+EVERY = tuple(range(64))  # NumPy's most dimensions
 
 
 def axes(dim: Dim, ndim: int) -> tuple[int, ...]:
     """The dimensions that dim names, counted from the front; all of them for None or ()."""
     found = () if dim is None else each_axis(dim, ndim)
-    return found if found and ndim else tuple(range(ndim))
+    return found if found and ndim else EVERY[:ndim]
 
 
 def kept(shape: tuple[int, ...], dims: tuple[int, ...]) -> tuple[int, ...]:
@@ -36,7 +41,9 @@ def numpy_names(f: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(f)
     def with_numpy_names(*args: Any, **kwargs: Any) -> Any:
-        for name, theirs in (("dim", "axis"), ("keepdim", "keepdims")) if kwargs else ():
+        if not kwargs:
+            return f(*args)
+        for name, theirs in (("dim", "axis"), ("keepdim", "keepdims")):
             if theirs in kwargs:
                 kwargs[name] = kwargs.pop(theirs)
         return f(*args, **kwargs)
@@ -52,7 +59,7 @@ def count(x: Tensor, dims: tuple[int, ...]) -> int:
 def spread(g: Tensor, shape: tuple[int, ...], dims: tuple[int, ...]) -> Tensor:
     """The result of a reduction of `shape` over dims, at each element that went into it."""
     if not modes.is_grad_enabled():
-        return make(np.broadcast_to(g._array.reshape(kept(shape, dims)), shape))
+        return make(kernels.spread(g._array, shape, dims))
     if g.ndim not in (0, len(shape)):
         g = g.reshape(kept(shape, dims))
     return g.expand(shape)
@@ -62,9 +69,7 @@ class Sum(Operation):
     @staticmethod
     def forward(ctx: Any, x: Tensor, dims: tuple[int, ...], keepdim: bool) -> Tensor:
         ctx.shape, ctx.dims = x._array.shape, dims
-        wide = None if x._array.dtype.kind == "f" else np.int64
-        with quiet():
-            return make(np.asarray(x._array.sum(dims, wide, keepdims=keepdim)))
+        return make(kernels.sum_forward(x._array, dims, keepdim))
 
     @staticmethod
     def backward(ctx: Any, g: Tensor) -> Any:
@@ -82,7 +87,7 @@ def sum(input: Tensor, dim: Dim = None, keepdim: bool = False, *, dtype: Any = N
     """
     if dtype is not None:
         input = input.to(dtype)
-    out: Tensor = Sum.apply(input, axes(dim, input.ndim), keepdim)
+    out: Tensor = Sum.apply(input, axes(dim, input._array.ndim), keepdim)
     return out if dtype is None else out.to(dtype)
 
 
@@ -100,9 +105,7 @@ class SumToSize(Operation):
         ctx.shape = shape = x._array.shape
         first = len(shape) - len(size)
         dims = (*range(first), *(d + first for d, n in enumerate(size) if n == 1))
-        wide = None if x._array.dtype.kind == "f" else np.int64
-        with quiet():
-            return make(np.asarray(x._array.sum(dims, wide)).reshape(size))
+        return make(kernels.sum_forward(x._array, dims, False).reshape(size))
 
     @staticmethod
     def backward(ctx: Any, g: Tensor) -> Any:
@@ -141,7 +144,7 @@ def mean_of(ctx: Any, x: Tensor, dims: tuple[int, ...], keepdim: bool) -> Tensor
     """The mean, and on ctx what its slope needs to know."""
     ctx.count = count(x, dims)
     with quiet():
-        total = x._array.sum(dims, keepdims=keepdim)
+        total = kernels.sum_forward(x._array, dims, keepdim)
         return make(np.asarray(np.divide(total, ctx.count, dtype=x._array.dtype)))
 
 
@@ -165,7 +168,7 @@ def mean(input: Tensor, dim: Dim = None, keepdim: bool = False, *, dtype: Any = 
     Raises RuntimeError for integers and booleans.
     """
     input = floating(input if dtype is None else input.to(dtype), "mean")
-    return Mean.apply(input, axes(dim, input.ndim), keepdim)
+    return Mean.apply(input, axes(dim, input._array.ndim), keepdim)
 
 
 def freedom(

@@ -8,14 +8,13 @@ import math
 import operator
 import re
 from collections.abc import Sequence
-from functools import cache
 from typing import Any
 
 import numpy as np
 
 from engine import modes, views
 from engine.devices import contiguous_format, preserve_format
-from engine.nodes import Value, any_needs_grad
+from engine.nodes import Value
 from engine.ops.dims import Sizes, axis, broadcast, complete, each_axis, sizes
 from engine.quiet import quiet
 from engine.tensors import (
@@ -23,6 +22,7 @@ from engine.tensors import (
     Size,
     Tensor,
     ViewOperation,
+    applied_in_place,
     constant,
     make,
     method,
@@ -130,21 +130,15 @@ class InPlace(Operation):
     """An operation that changes its first argument in place and returns it; what must not be
     changed is refused before anything is."""
 
+    in_place_name = ""
+
+    def __init_subclass__(cls) -> None:
+        """masked_fill_ of MaskedFill."""
+        cls.in_place_name = re.sub("(?<=[a-z])(?=[A-Z])", "_", cls.__name__).lower() + "_"
+
     @classmethod
     def apply(cls, *args: Any) -> Any:
-        recorded = modes.is_grad_enabled() and any_needs_grad(args)
-        views.check(args[0], in_place_name(cls.__name__), recorded)
-        if recorded or modes.observers():
-            return super().apply(*args)
-        out = cls.forward(cls.node(), *args)
-        out._shared_counter()[0] += 1
-        return out
-
-
-@cache
-def in_place_name(name: str) -> str:
-    """The name of the method: masked_fill_ of MaskedFill."""
-    return re.sub("(?<=[a-z])(?=[A-Z])", "_", name).lower() + "_"
+        return applied_in_place(cls, cls.in_place_name, args)
 
 
 class Clone(Operation):
@@ -159,6 +153,8 @@ class Clone(Operation):
 
 def copied(array: Any, order: Any) -> Any:
     """A copy in NumPy's order "K" or "C", or with the dimensions in memory in the order given."""
+    if array.flags.c_contiguous and isinstance(order, str):
+        return array.copy()
     if isinstance(order, str):
         repeated = any(s == 0 and n > 1 for s, n in zip(array.strides, array.shape, strict=True))
         return array.copy("C" if repeated else order)
@@ -175,7 +171,7 @@ def _laid_out(input: Tensor, order: tuple[int, ...]) -> Tensor:
 def clone(input: Tensor, *, memory_format: Any = preserve_format) -> Tensor:
     """A copy with memory of its own, in the graph; it lies there as the tensor does, unless a
     memory_format is given."""
-    return Clone.apply(input, memory_format.order_of(input.ndim))
+    return Clone.apply(input, memory_format.order_of(input._array.ndim))
 
 
 @method
@@ -268,6 +264,8 @@ def of_dtype(x: Any, dtype: Any) -> Any:
     """A Python number as NumPy's of this dtype; RuntimeError where it does not fit. As in PyTorch
     a fraction is cut off, and -1 becomes the largest of an unsigned dtype."""
     number = x.item() if isinstance(x, (np.number, np.bool_)) else x
+    if dtype.kind == "f" and -65504 <= number <= 65504:  # as far as float16 goes
+        return np.asarray(number, dtype)
     if isinstance(number, int) and not -(2**63) <= number < 2**64:
         raise OverflowError(f"int too big to convert: {number}")
     if dtype.kind in "iu":

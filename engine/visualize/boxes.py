@@ -149,7 +149,7 @@ def written(node: Any, i: int) -> Constant | None:
 def constant(node: Any, i: int) -> Constant:
     """Operand i of a rule on Tensors, without a gradient: what `explore` wrote down of it, or
     what the node kept."""
-    kept = node.saved[i] if node.saved else None
+    kept = node._saved[i] if node._saved else None
     if isinstance(kept, Saved):
         kept = kept.saved
     there = isinstance(kept, (int, float, TensorBase))
