@@ -29,8 +29,8 @@ FLAGS = {  # both builds give the same bits: a * b + c is never contracted into 
     "mingw32": ["-O3", "-ffp-contract=off", "-fno-math-errno", "-g0"],
     "msvc": ["/O2", "/fp:precise"],
 }
-# Wrong memory and undefined arithmetic end the program; Cython's bounds checks are always on. Each
-# node is allocated by itself, so that its memory is watched too.
+# Wrong memory and undefined arithmetic end the program; Cython's bounds checks are always on, and
+# here a field of None is an error. Each node is allocated by itself, so that its memory is watched.
 SANITIZERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"]
 DIRECTIVES = {
     "annotation_typing": False,  # types for mypy are not C types
@@ -139,7 +139,7 @@ def translate(extension, folder):
             include_path=[folder, str(ROOT)],
             force=True,
             quiet=True,
-            compiler_directives=DIRECTIVES,
+            compiler_directives=DIRECTIVES | {"nonecheck": SANITIZE},
         )[0].sources
     except CythonError as error:
         raise CompileError(f"Cython cannot translate {extension.name}: {error}") from error

@@ -133,7 +133,12 @@ def walked(
         walk.let_write(ends or ())
     for i, g in enumerate(gradients):
         walk.add(starts[i], g.data if isinstance(g, value.Value) and not create else g)
-    depth.run(walk.run)
+    before = modes.is_grad_enabled()
+    try:
+        depth.run(walk.run)
+    except BaseException:  # a Ctrl-C may have come in while the walk put the mode back
+        modes.set_grad(before)
+        raise
     return walk
 
 
@@ -144,8 +149,8 @@ def accumulated(
     walk = walked(roots, gradients, inputs, retain, create, writes=True)
     arrived = walk.arrived
     if inputs is not None:
-        keys = [(x, edge_key(nodes.edge_of(x))) for x in inputs]
-        arrived = [(x, walk.captured[key]) for x, key in keys if key in walk.captured]
+        asked = {edge_key(nodes.edge_of(x)): x for x in inputs}
+        arrived = [(x, walk.captured[key]) for key, x in asked.items() if key in walk.captured]
     accumulate(arrived, create)
 
 

@@ -1,16 +1,17 @@
 """A process made by fork starts with no lock held by a thread that it does not have.
 
-Another thread may be counting modes or adding to a `.grad` at the moment of the fork. In the child
-it is gone, and whoever waited for its lock would wait for ever. What it was about to count or add
-is lost there too: the count of modes can only be too high, which costs speed and nothing else.
+Another thread may be walking, counting modes or adding to a `.grad` at the moment of the fork. In
+the child it is gone, and whoever waited for its lock would wait for ever. What it was about to
+count or add is lost there too: the count of modes can only be too high, which costs speed and
+nothing else.
 """
 
 import os
 from typing import Any
 
-from engine import differentiation, modes
+from engine import differentiation, modes, value
 
-LOCKS: tuple[Any, ...] = (modes._lock, differentiation._adding)
+LOCKS: tuple[Any, ...] = (modes._lock, differentiation._adding, value._free)
 
 
 def release() -> None:

@@ -31,10 +31,22 @@ class GradMode:
         return self if function is None else self(function)
 
     def __enter__(self) -> None:
-        self.before.append(set_grad(self.mode))
+        before = is_grad_enabled()
+        try:
+            self.before.append(before)
+            set_grad(self.mode)
+        except BaseException:  # a Ctrl-C: the block is not entered, and so never left
+            set_grad(before)
+            raise
 
     def __exit__(self, *error: object) -> None:
-        set_grad(self.before.pop())
+        before = self.before[-1]
+        try:
+            set_grad(before)
+        except BaseException:
+            set_grad(before)
+            raise
+        self.before.pop()
 
     def __call__(self, function: F) -> F:
         if inspect.isclass(function):
@@ -124,8 +136,9 @@ class set_grad_enabled(GradMode):
 def decorate_function(function: Any, mode: bool) -> Any:
     @functools.wraps(function, updated=())
     def in_mode(*args: Any, **kwargs: Any) -> Any:
-        before = set_grad(mode)
+        before = is_grad_enabled()
         try:
+            set_grad(mode)
             return function(*args, **kwargs)
         finally:
             set_grad(before)
@@ -154,8 +167,9 @@ def stepwise(body: Any, mode: bool) -> Generator[Any, Any, Any]:
     """Drive a generator or coroutine, in `mode` while its body runs and not in between."""
     step, argument = body.send, None
     while True:
-        before = set_grad(mode)
+        before = is_grad_enabled()
         try:
+            set_grad(mode)
             out = step(argument)
         except StopIteration as end:
             return end.value

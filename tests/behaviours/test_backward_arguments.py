@@ -266,3 +266,9 @@ def test_many_gradients_at_once():
     assert found.tolist() == batch.tolist()
     with pytest.raises(RuntimeError, match=text):
         grad(x.sum(), (x,), (torch.ones(2).unsqueeze(1),), is_grads_batched=True)
+
+
+def test_an_input_that_is_named_twice_gets_its_gradient_once():
+    x = torch.ones(2, requires_grad=True)
+    (x * 3).sum().backward(inputs=[x, x])
+    assert x.grad.tolist() == [3.0, 3.0]
