@@ -22,6 +22,7 @@ engine\.value\.(arrange|node|push_back|watch)  # C functions, and the next three
 engine\.modes\.(state|watched)
 engine\.fused\.\w+
 engine\.tape\.[\w.]+
+engine\.nodes\.NodeBase\.__init__  # compiled, it takes what any class does
 """
 
 
