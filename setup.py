@@ -268,6 +268,7 @@ def declare(name, source):
 
     macros = {
         "NPY_NO_DEPRECATED_API": "NPY_1_7_API_VERSION",
+        "NPY_TARGET_VERSION": "NPY_2_0_API_VERSION",  # older headers hide its allocators otherwise
         "ENGINE_DIGEST": f"{BUILDS['digest'](ROOT)}u",
     }
     return Extension(

@@ -61,6 +61,17 @@ def kernel_power_backward(contender: str, tiny: bool) -> Work:
     return kernel("power_backward", numbers(64, 10), numbers(64, 10), 2.0)
 
 
+@row("kernel: 0 where a mask of 64x100 says so, float32", *ENGINE, unit="call")
+def kernel_put(contender: str, tiny: bool) -> Work:
+    x = numbers(64, 100).copy()
+    return kernel("put_number", x, x < 0, 0.0)
+
+
+@row("kernel: copy of 64x10, float32", *ENGINE, unit="call")
+def kernel_copy(contender: str, tiny: bool) -> Work:
+    return kernel("copied", numbers(64, 10))
+
+
 @row("kernel: sum of all numbers, 64x10, float32", *ENGINE, unit="call")
 def kernel_sum(contender: str, tiny: bool) -> Work:
     return kernel("sum_forward", numbers(64, 10), (0, 1), False)

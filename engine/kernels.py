@@ -35,6 +35,17 @@ def relu_backward(g: Any, y: Any) -> Any:
     return np.where(y <= 0, np.zeros((), g.dtype), g)
 
 
+def copied(x: Any) -> Any:
+    """A copy that lies in memory as x does, or row by row where x has gaps or zero strides."""
+    repeated = any(s == 0 and n > 1 for s, n in zip(x.strides, x.shape, strict=True))
+    return x.copy("C" if repeated else "K")
+
+
+def put_number(x: Any, mask: Any, number: Any) -> None:
+    """Set x in place to the number, a 0-d array of its dtype, where the mask of its shape holds."""
+    np.putmask(x, mask, number)
+
+
 def power_backward(g: Any, a: Any, k: float) -> Any:
     """The gradient of a, given that of a ** k: g times k a**(k-1); that of a ** 0 is 0 times g."""
     with quiet():

@@ -13,8 +13,12 @@ from engine_fast cimport elementary as m
 from cpython.object cimport PyObject, PyTypeObject
 from cpython.ref cimport Py_INCREF
 from libc.math cimport sqrt, sqrtf
+from libc.string cimport memcpy
 
 np.import_array()
+
+cdef extern from "buffers.h":
+    np.ndarray empty "engine_empty"(int n, np.npy_intp *dims, int kind)
 
 ctypedef fused real:
     float
@@ -31,7 +35,7 @@ cdef inline bint plain(np.ndarray x, int kind) noexcept:
 
 
 cdef inline np.ndarray like(np.ndarray x):
-    return np.PyArray_EMPTY(np.PyArray_NDIM(x), np.PyArray_DIMS(x), np.PyArray_TYPE(x), 0)
+    return empty(np.PyArray_NDIM(x), np.PyArray_DIMS(x), np.PyArray_TYPE(x))
 
 
 cdef void relu(const real *x, real *y, np.npy_intp n) noexcept nogil:
@@ -133,9 +137,9 @@ cdef class Elementwise:
     cdef np.ndarray result(self, np.ndarray x, object out):
         """The array for the result, as long as x; None where no loop is to write into out."""
         if out is None:
-            return np.PyArray_EMPTY(
+            return empty(
                 np.PyArray_NDIM(x), np.PyArray_DIMS(x),
-                np.NPY_BOOL if self.compares else np.PyArray_TYPE(x), 0,
+                np.NPY_BOOL if self.compares else np.PyArray_TYPE(x),
             )
         if self.compares or not steps(out, x, np.PyArray_TYPE(x)):
             return None
@@ -270,6 +274,32 @@ def elementwise(ufunc):
     return Elementwise(ufunc).run
 
 
+def copied(np.ndarray x):
+    cdef np.ndarray y
+    if not plain(x, np.NPY_FLOAT32) and not plain(x, np.NPY_FLOAT64):
+        return by_numpy.copied(x)
+    y = like(x)
+    memcpy(data_of(y), data_of(x), np.PyArray_NBYTES(x))
+    return y
+
+
+cdef void put(real *x, const np.npy_bool *mask, real number, np.npy_intp n) noexcept nogil:
+    cdef np.npy_intp i
+    for i in range(n):
+        x[i] = number if mask[i] else x[i]
+
+
+def put_number(np.ndarray x, np.ndarray mask, object number):
+    cdef np.npy_intp n = np.PyArray_SIZE(x)
+    cdef bint same = np.PyArray_SAMESHAPE(x, mask) and plain(mask, np.NPY_BOOL)
+    if same and np.PyArray_ISWRITEABLE(x) and plain(x, np.NPY_FLOAT32):
+        put[float](<float *> data_of(x), <np.npy_bool *> data_of(mask), <float> number, n)
+    elif same and np.PyArray_ISWRITEABLE(x) and plain(x, np.NPY_FLOAT64):
+        put[double](<double *> data_of(x), <np.npy_bool *> data_of(mask), number, n)
+    else:
+        by_numpy.put_number(x, mask, number)
+
+
 cdef object multiply = Elementwise(numpy.multiply).run
 
 
@@ -351,7 +381,7 @@ cdef np.ndarray product(np.ndarray a, np.ndarray b):
     cdef char *data[3]
     cdef Loop loop = of_float if np.PyArray_TYPE(a) == np.NPY_FLOAT32 else of_double
     shape[0], shape[1] = np.PyArray_DIM(a, 0), np.PyArray_DIM(b, 1)
-    cdef np.ndarray y = np.PyArray_EMPTY(2, shape, np.PyArray_TYPE(a), 0)
+    cdef np.ndarray y = empty(2, shape, np.PyArray_TYPE(a))
     sizes[0], sizes[1], sizes[2], sizes[3] = 1, shape[0], np.PyArray_DIM(a, 1), shape[1]
     steps[0] = steps[1] = steps[2] = 0
     steps[3], steps[4] = np.PyArray_STRIDE(a, 0), np.PyArray_STRIDE(a, 1)

@@ -132,6 +132,19 @@ def test_the_sum_of_all_numbers_is_rounded_as_numpys(shape, dtype, rng):
     assert bits(fast.sum_forward(zeros, dims, False), kernels.sum_forward(zeros, dims, False))
 
 
+@given(st.data(), sizes, sizes, st.sampled_from(SPECIAL))
+def test_copies_and_numbers_put_under_a_mask_are_those_of_numpy(data, rows, columns, number):
+    x = data.draw(matrices(rows, columns, ["float32", "float64", "float16"]))
+    mask = data.draw(matrices(rows, columns)) > 0
+    ours, right = fast.copied(x), kernels.copied(x)
+    assert bits(ours, right)
+    assert ours.strides == right.strides
+    for module, copy in ((fast, ours), (kernels, right)):
+        with np.errstate(over="ignore"):
+            module.put_number(copy, mask, np.asarray(number).astype(x.dtype))
+    assert bits(ours, right)
+
+
 @given(st.data(), sizes, sizes, st.sampled_from([0.0, 1.0, 2.0, 3.0, -1.0, 0.5]))
 def test_the_gradient_of_a_power_is_that_of_numpy(data, rows, columns, k):
     g, a = (data.draw(matrices(rows, columns, ["float32", "float64"])) for _ in "ga")

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from engine import dtypes, modes
+from engine import builds, dtypes, modes
 from engine.attention import warn
 from engine.ops.dims import axis, broadcast
 from engine.ops.shape import (
@@ -31,6 +31,8 @@ from engine.ops.shape import (
     unsqueeze,
 )
 from engine.tensors import Operation, Tensor, make, method
+
+kernels = builds.module("kernels")
 
 EVERY = slice(None)
 
@@ -222,9 +224,7 @@ def put_into(array: Any, index: tuple[Any, ...], values: Any, accumulate: bool) 
     values = np.asarray(values)
     try:
         if not accumulate and values.ndim == 0 and is_mask(index[0]):
-            whole = index[0].ndim == array.ndim
-            values = values.astype(array.dtype, copy=False)
-            np.putmask(array, index[0], values) if whole else array.__setitem__(index, values)
+            put_under_mask(array, index, values.astype(array.dtype, copy=False))
         elif not accumulate:
             array[index] = values
         elif all(is_mask(x) or isinstance(x, slice) for x in index):
@@ -238,6 +238,13 @@ def put_into(array: Any, index: tuple[Any, ...], values: Any, accumulate: bool) 
             f"shape mismatch: value tensor of shape {list(np.shape(values))} cannot be broadcast "
             f"to indexing result of shape {list(array[index].shape)}"
         ) from None
+
+
+def put_under_mask(array: Any, index: tuple[Any, ...], number: Any) -> None:
+    if index[0].ndim == array.ndim:
+        kernels.put_number(array, index[0], number)
+    else:
+        array[index] = number
 
 
 def getitem(input: Tensor, index: Any) -> Tensor:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from engine import modes, views
+from engine import builds, modes, views
 from engine.devices import contiguous_format, preserve_format
 from engine.nodes import Value
 from engine.ops.dims import Sizes, axis, broadcast, complete, each_axis, sizes
@@ -28,6 +28,8 @@ from engine.tensors import (
     method,
     operation_node,
 )
+
+kernels = builds.module("kernels")
 
 
 def as_operand(x: Any, like: Tensor) -> Any:
@@ -153,11 +155,10 @@ class Clone(Operation):
 
 def copied(array: Any, order: Any) -> Any:
     """A copy in NumPy's order "K" or "C", or with the dimensions in memory in the order given."""
-    if array.flags.c_contiguous and isinstance(order, str):
-        return array.copy()
-    if isinstance(order, str):
-        repeated = any(s == 0 and n > 1 for s, n in zip(array.strides, array.shape, strict=True))
-        return array.copy("C" if repeated else order)
+    if order == "K":
+        return kernels.copied(array)
+    if order == "C":
+        return array.copy("C")
     return array.transpose(order).copy("C").transpose(np.argsort(order))
 
 
