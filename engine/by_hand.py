@@ -46,7 +46,7 @@ def pushed(v: Any, g: float) -> list[tuple[Any, float]]:
             "_backward to the function that adds to its parents' .grad, or give slopes"
         )
     parents = [p for p in dict.fromkeys((v._a, v._b, *(extra.parents or ()))) if p is not None]
-    before = [(x, x._grad, x._has_grad) for x in (v, *parents)]
+    before = [(x, x._grad, x._requires_grad) for x in (v, *parents)]
     try:
         v.grad = g
         for p in parents:
@@ -54,8 +54,8 @@ def pushed(v: Any, g: float) -> list[tuple[Any, float]]:
         extra.push()
         return [((p, 0), p._grad) for p in parents]
     finally:
-        for x, grad, has_grad in before:
-            x._grad, x._has_grad = grad, has_grad
+        for x, grad, state in before:
+            x._grad, x._requires_grad = grad, state
 
 
 def forget(v: Any, name: str) -> None:

@@ -241,7 +241,7 @@ def read_columns(vs, x, g, ready):
     for i, v in enumerate(vs):
         x[i] = v._data
         g[i] = v._grad
-        ready[i] = v._has_grad
+        ready[i] = value.has_grad(v)
 
 
 def write_column(vs, x):
@@ -254,4 +254,5 @@ def clear_grads(vs, none):
     """Make the gradients 0.0; with `none` they count as none yet."""
     for v in vs:
         v._grad = 0.0
-        v._has_grad = not none
+        if v._requires_grad:
+            v._requires_grad = 1 if none else 2

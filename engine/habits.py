@@ -17,7 +17,6 @@ METHODS: dict[str, Callable[..., Any]] = {}
 
 # A subclass whose constructor does not call ours has these fields until an operation sets them.
 EMPTY = dict.fromkeys(("_data", "_grad", "_flight", "_slope_a", "_slope_b"), 0.0) | {
-    "_has_grad": False,
     "_requires_grad": False,
     "_mark": 0,
     "_a": None,

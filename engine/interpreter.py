@@ -30,6 +30,10 @@ def check_signals() -> None:
     """Let a Ctrl-C in, as the interpreter does between any two lines."""
 
 
+def look_for_signals() -> None:
+    """`check_signals`, at each hundred-thousandth call."""
+
+
 def row(n: int) -> Any:
     """n doubles in one piece, all 0; `doubles` reads and writes them."""
     return [0.0] * n

@@ -314,7 +314,7 @@ class Writer:
             return found if found >= 0 else base - 1 - found
 
         return {
-            "needs": [int(v._requires_grad) for v in self.planner.inputs],
+            "needs": [int(bool(v._requires_grad)) for v in self.planner.inputs],
             "constants": self.numbers,
             "codes": [
                 (op, slot(a), slot(b), slot(c) if op == ADD_PRODUCT else c) for op, a, b, c in rows

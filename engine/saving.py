@@ -81,7 +81,7 @@ def saved_value(v: Any) -> tuple[Any, ...]:
     if isinstance(v._extra, value.Extra):
         attributes |= v._extra.attributes or {}
     kind = None if type(v) is Value else type(v)
-    return kind, v.data, v.grad if v._has_grad else None, v.requires_grad, attributes
+    return kind, v.data, v.grad if value.has_grad(v) else None, v.requires_grad, attributes
 
 
 def reduced_value(v: Any) -> tuple[Any, ...]:

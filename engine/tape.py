@@ -159,7 +159,7 @@ class Tape:
         that share it, or needs a gradient where the recorded one did not."""
         needs = interpreter.ints(self.needs)
         numbers = interpreter.doubles(self.x)
-        if v._mark == self.now or v._mark == self.shared or v._requires_grad != needs[slot]:
+        if v._mark == self.now or v._mark == self.shared or (v._requires_grad != 0) != needs[slot]:
             return False
         v._mark = self.now
         numbers[slot] = v._data
@@ -485,7 +485,7 @@ def derivatives(root, now):
     for v in order:
         if not v.is_leaf:
             v._grad = 0.0
-            v._has_grad = False
+            v._requires_grad = 1
     return {id(v): v._flight for v in leaves}
 
 

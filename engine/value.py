@@ -102,7 +102,6 @@ def node(y, a, slope_a, b, slope_b, op):
     v._data = y
     v._grad = 0.0
     v._requires_grad = a is not None or b is not None
-    v._has_grad = False
     v._mark = 0
     v._a = a
     v._b = b
@@ -138,7 +137,7 @@ def option(a, number, value, slope, op):
 
 def binary(a, b, value, slopes, op):
     """The operation of two operands, one of which may be a number; NotImplemented for others."""
-    if not isinstance(a, Value) or not isinstance(b, Value):
+    if type(a) is not type(b) and not (isinstance(a, Value) and isinstance(b, Value)):
         return with_number(a, b, value, slopes, op)
     p = a
     q = b
@@ -155,7 +154,6 @@ def binary(a, b, value, slopes, op):
     v = Value.__new__(Value)  # as in `node`, without the call: most nodes are made here
     v._data = y
     v._grad = 0.0
-    v._has_grad = False
     v._mark = 0
     v._a = p
     v._b = q
@@ -258,13 +256,13 @@ class Value:
     """
 
     __slots__ = (
-        "__dict__ _data _grad _flight _a _b _slope_a _slope_b _extra _mark _requires_grad _has_grad"
+        "__dict__ _data _grad _flight _a _b _slope_a _slope_b _extra _mark _requires_grad"
     ).split()
 
     def __init__(self, data, parents=(), slopes=(), *, requires_grad=True, label=""):
         empty(watch("made", self))
         self._data = as_float(data, "Value")
-        self._requires_grad = requires_grad
+        self._requires_grad = bool(requires_grad)
         if parents:
             links.by_hand(self, tuple(parents), slopes)
             interpreter.track(self)
@@ -289,7 +287,8 @@ class Value:
     @grad.setter
     def grad(self, x):
         watch("graded", self)._grad = 0.0 if x is None else as_float(x, "Value.grad")
-        self._has_grad = x is not None
+        if self._requires_grad:
+            self._requires_grad = 1 + (x is not None)
 
     @property
     def requires_grad(self):
@@ -495,7 +494,6 @@ interpreter.pool(Value)
 def empty(v):
     """The fields of a node that has no gradient, no parents and nothing extra."""
     v._grad = v._slope_a = v._slope_b = 0.0
-    v._has_grad = False
     v._mark = 0
     v._a = v._b = v._extra = None
 
@@ -536,30 +534,30 @@ def arrange(order, root, now):
     v = root
     v._mark = now
     while True:
-        interpreter.check_signals()
-        for _ in range(100000):
-            p = v._a
+        if cython.compiled:
+            interpreter.look_for_signals()
+        p = v._a
+        if p is None or p._mark == now:
+            p = v._b
             if p is None or p._mark == now:
-                p = v._b
-                if p is None or p._mark == now:
-                    p = None
-                    if type(v._extra) is Extra:
-                        if v._extra.runs_user_code():
-                            return False
-                        p = further(v._extra, now, order)
-                    if p is None:
-                        order.append(v)
-                        if not waiting:
-                            return True
-                        v = waiting.pop()
-                        continue
-            p._mark = now
-            p._flight = 0.0
-            if p._a is None and p._b is None and p._extra is None:
-                order.append(p)
-            else:
-                waiting.append(v)
-                v = p
+                p = None
+                if type(v._extra) is Extra:
+                    if v._extra.runs_user_code():
+                        return False
+                    p = further(v._extra, now, order)
+                if p is None:
+                    order.append(v)
+                    if not waiting:
+                        return True
+                    v = waiting.pop()
+                    continue
+        p._mark = now
+        p._flight = 0.0
+        if p._a is None and p._b is None and p._extra is None:
+            order.append(p)
+        else:
+            waiting.append(v)
+            v = p
 
 
 def further(extra, now, order):
@@ -593,7 +591,7 @@ def push_back(order):
                 continue
             spread(v, g, v._extra)
         v._grad = g
-        v._has_grad = True
+        v._requires_grad = 2
         if p is not None:
             c = g * v._slope_a
             p._flight += c if c == c else contribution(v, g, v._slope_a)
@@ -622,8 +620,13 @@ def contribution(v, gradient, slope):
 
 def keep(v, gradient):
     """A leaf adds to its gradient, an inner node sets it."""
-    if v._has_grad and (v._extra is None or v.is_leaf) and v._a is None and v._b is None:
+    if v._requires_grad == 2 and (v._extra is None or v.is_leaf):
         v._grad += gradient
     else:
         v._grad = gradient
-        v._has_grad = True
+        v._requires_grad = 2
+
+
+def has_grad(v):
+    """Whether v has a gradient; one that needs none has it where a program assigned one."""
+    return v._requires_grad == 2 or v._grad != 0.0

@@ -24,6 +24,12 @@ cdef extern from *:
     static inline int engine_delete_attribute(PyObject *x, PyObject *name) {
         return PyObject_GenericSetAttr(x, name, NULL);
     }
+    static inline int engine_look_for_signals(void) {
+        static int calls = 0;
+        if (++calls < 100000) return 0;
+        calls = 0;
+        return PyErr_CheckSignals();
+    }
     #define engine_ints(row) ((int *)PyBytes_AS_STRING(row))
     #define engine_doubles(row) ((double *)PyBytes_AS_STRING(row))
     static inline int engine_same_items(PyObject *xs, PyObject *ys) {
@@ -34,6 +40,7 @@ cdef extern from *:
     }
     """
     int delete_attribute "engine_delete_attribute"(object x, object name) except -1
+    int look_for_signals "engine_look_for_signals"() except -1
     object row "engine_row"(Py_ssize_t n)
     double *doubles "engine_doubles"(object row)
     object int_row "engine_int_row"(Py_ssize_t n)

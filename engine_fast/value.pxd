@@ -11,7 +11,7 @@ cdef class Value:
     cdef readonly Value _a, _b
     cdef public object _extra
     cdef long long _mark
-    cdef public unsigned char _requires_grad, _has_grad
+    cdef public unsigned char _requires_grad
 
 cdef class Extra:
     cdef public object attributes, ctx, hooks, op, push, slopes
@@ -51,5 +51,6 @@ cdef list push_back(list order)
 @cython.locals(c=double)
 cpdef double contribution(Value v, double gradient, double slope) except? -1
 cpdef int keep(Value v, double gradient) except -1
+cpdef bint has_grad(Value v)
 @cython.locals(p=Value, i=Py_ssize_t, c=double, slopes="double *")
 cdef int spread(Value v, double g, Extra extra) except -1

@@ -199,7 +199,7 @@ def box_of(node: Any, known: Known) -> Box:
 def box_of_value(v: Any) -> Box:
     """The box of a Value."""
     kind = "leaf" if v.is_leaf else "operation"
-    grad = v.grad if v._has_grad else None
+    grad = v.grad if value.has_grad(v) else None
     box = Box(v, kind, str(v.label), "" if from_function(v) else operation(v), v.data, grad)
     if isinstance(v._extra, value.Extra):
         hooks = len(v._extra.hooks or ())

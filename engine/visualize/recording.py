@@ -112,7 +112,7 @@ class RecordingWalk(Walk):
     def at_leaf(self, x: Any, g: Any) -> Any:
         arrived, g = g, super().at_leaf(x, g)
         if isinstance(x, TensorBase) or x.is_leaf:
-            before = x._grad if isinstance(x, TensorBase) or x._has_grad else None
+            before = x._grad if isinstance(x, TensorBase) or value.has_grad(x) else None
             self.of_node[id(x)].kept = before, g if before is None else before + g
             self.of_node[id(x)].hooked = None if g is arrived else {0: g}
         return g

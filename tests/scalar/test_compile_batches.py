@@ -14,6 +14,7 @@ import engine
 from benchmarks import gpt
 from engine import Value
 from engine.registry import RULES
+from engine.value import has_grad
 
 COMPILED = engine.backend() == "cython"
 
@@ -34,7 +35,7 @@ def outcome(y, leaves):
     """Number and gradients of a sum; the gradients are then forgotten."""
     if y.requires_grad:
         y.backward()
-    found = [bits(y.data), *((bits(v.grad), v._has_grad) for v in leaves)]
+    found = [bits(y.data), *((bits(v.grad), has_grad(v)) for v in leaves)]
     for v in leaves:
         v.grad = None
     return found

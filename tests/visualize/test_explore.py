@@ -11,6 +11,7 @@ from visualize.pages import gradients_at_the_end, story_of
 
 import engine
 from engine import Value
+from engine.value import has_grad
 from engine.visualize import draw, explore
 from engine.visualize.recording import Recorder
 
@@ -52,7 +53,7 @@ def random_program(seed):
 def test_the_gradients_of_a_page_are_those_of_backward_bit_for_bit(page, seed):
     root, leaves = random_program(seed)
     story = page(root)
-    assert [v._has_grad for v in leaves] == [False] * 4
+    assert [has_grad(v) for v in leaves] == [False] * 4
     root.backward()
     ends = gradients_at_the_end(story)
     for v in leaves:

@@ -10,6 +10,7 @@ from visualize.test_explore import PROGRAMS, Cube, loss_of_many
 import engine
 from benchmarks.gpt import Workload
 from engine import Value, nn
+from engine.value import has_grad
 from engine.visualize import explore, story
 from engine.visualize.exploring import write
 from engine.visualize.layout import layout
@@ -277,5 +278,5 @@ def test_the_page_of_a_scalar_gpt_is_small_and_holds_every_gradient(tmp_path):
     assert answer["missing"] == 0
     assert answer["shown"] <= answer["most"] <= 500
     work.step()
-    there = [p.grad for p in work.parameters if p._has_grad]
+    there = [p.grad for p in work.parameters if has_grad(p)]
     assert sorted(answer["grads"]) == sorted(there)
