@@ -54,6 +54,20 @@ def refuse_attribute(instance: Any, name: str) -> None:
     )
 
 
+class Uncalled:
+    """A class that is not called, nor are its instances."""
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+        refuse_call(cls, args or kwargs)
+        return super().__new__(cls)
+
+    def __getattr__(self, name: str) -> Any:
+        refuse_attribute(self, name)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        raise RuntimeError(LEGACY.format(type(self).__name__))
+
+
 @cache
 def signature(function: Any) -> inspect.Signature:
     """The parameters of forward that `apply` fills: without ctx, in the style that has it."""

@@ -1,10 +1,67 @@
-"""Nodes that programs make themselves, and backward passes by hand, as micrograd's lecture does."""
+"""What programs written for micrograd and microgpt expect of a Value, besides arithmetic.
 
-from collections.abc import Callable
+Their names for a node's operation, parents and slopes; nodes that they make themselves, and
+backward passes by hand, as micrograd's lecture does.
+"""
+
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from engine import fused, value
-from engine.habits import Value, attribute, links
+from engine.habits import Value, attribute
+
+# micrograd's names for operations; the others are called as here.
+SPELLING = {
+    None: "",
+    "by_hand": "",
+    "add": "+",
+    "sub": "-",
+    "mul": "*",
+    "div": "/",
+    "pow": "**",
+    "relu": "ReLU",
+}
+
+
+def links(v: Any) -> Iterator[tuple[Any, float]]:
+    """The parents of v that require grad, in order, each with its slope."""
+    if v._a is not None:
+        yield v._a, v._slope_a
+    if v._b is not None:
+        yield v._b, v._slope_b
+    if isinstance(v._extra, value.Extra):
+        yield from (pair for pair in v._extra.pairs() if pair[0] is not None)
+
+
+@attribute
+def label(v: Any) -> str:
+    """The name for drawings; "" until one is given."""
+    return ""
+
+
+@attribute
+def _op(v: Any) -> str:
+    """The operation that made v, in micrograd's spelling."""
+    name = value.op_of(v)
+    return f"**{v._slope_b:g}" if name == "pow_number" else SPELLING.get(name, name)
+
+
+@attribute
+def _children(v: Any) -> tuple[Any, ...]:
+    """The parents, as microgpt calls them."""
+    return tuple(p for p, _ in links(v))
+
+
+@attribute
+def _local_grads(v: Any) -> tuple[float, ...]:
+    """The slopes, in the order of the parents."""
+    return tuple(slope for _, slope in links(v))
+
+
+@attribute
+def _prev(v: Any) -> Any:
+    """The parents without repetition: equal to a set, but in order."""
+    return dict.fromkeys(_children(v)).keys()
 
 
 @attribute

@@ -14,6 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from engine import arrays
+
 inf, nan = math.inf, math.nan
 PLAIN = {float, int, np.ndarray}  # kinds that do not answer for themselves
 
@@ -23,7 +25,7 @@ def elsewhere(name: str, *operands: Any) -> Any:
     for operand in operands:
         if type(operand) not in PLAIN and hasattr(operand, "_elementary_"):
             return operand._elementary_(name, operands)
-    return ARRAY[name](*operands)
+    return arrays.FUNCTIONS[name](*operands)
 
 
 def function(name: str, otherwise: Callable[[float], float] = lambda a: nan) -> Any:
@@ -123,27 +125,3 @@ def sign(a: Any) -> Any:
     if type(a) is float:
         return a if a != a else float((a > 0.0) - (a < 0.0))
     return elsewhere("sign", a)
-
-
-def array_erf(a: Any) -> Any:
-    """NumPy has no erf: the C library's, element by element, in the array's own dtype."""
-    return np.asarray(np.frompyfunc(math.erf, 1, 1)(a), dtype=np.result_type(a))
-
-
-ARRAY: dict[str, Callable[..., Any]] = {
-    "step": lambda a: 1.0 - np.less_equal(a, 0.0).astype(np.result_type(a)),
-    "erf": array_erf,
-    "asin": np.arcsin,
-    "acos": np.arccos,
-    "atan": np.arctan,
-    "asinh": np.arcsinh,
-    "acosh": np.arccosh,
-    "atanh": np.arctanh,
-    "atan2": np.arctan2,
-    "where": np.where,
-}
-for _name in (
-    "exp expm1 log log1p log2 log10 sqrt sin cos tan sinh cosh tanh fabs divide power "
-    "maximum minimum less equal sign"
-).split():
-    ARRAY[_name] = getattr(np, _name)

@@ -145,7 +145,7 @@ def keep(x: Any, inputs: tuple[Any, ...], outputs: tuple[Any, ...]) -> Any:
     return nodes.Saved(x, nodes.position(x, outputs), nodes.position(x, inputs) is None)
 
 
-class Function:
+class Function(arguments.Uncalled):
     """An operation with its own backward: subclass it, write both methods, call `apply`.
 
         class Exp(Function):
@@ -166,16 +166,6 @@ class Function:
     """
 
     _backward_cls: Any = None
-
-    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
-        arguments.refuse_call(cls, args or kwargs)
-        return super().__new__(cls)
-
-    def __getattr__(self, name: str) -> Any:
-        arguments.refuse_attribute(self, name)
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        raise RuntimeError(arguments.LEGACY.format(type(self).__name__))
 
     @staticmethod
     def forward(ctx: Any, *args: Any, **kwargs: Any) -> Any:

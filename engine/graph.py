@@ -7,32 +7,13 @@ finds the nodes clean; `.grad`s are written after the last node, by who asked fo
 """
 
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from engine import by_hand, checks, hooks, interpreter, modes, nodes, value
-from engine.nodes import Node
+from engine.nodes import Edge, Node
 from engine.quiet import quiet
 from engine.registry import contributions
-
-Edge = tuple[Any, int]
-
-
-def edges(node: Any) -> Sequence[Edge | None]:
-    """The edges of a node to what it was made of."""
-    if isinstance(node, nodes.NodeBase):
-        inner = node
-        return inner._edges + inner._hidden if inner._hidden else inner._edges
-    return value_edges(node) if isinstance(node, value.Value) else ()
-
-
-def value_edges(v: Any) -> Sequence[Edge | None]:
-    """The edges of a Value: to the Function it is an output of, or to its parents."""
-    extra: Any = v._extra if isinstance(v._extra, value.Extra) else None
-    if extra is not None and extra.ctx is not None:
-        return ((extra.ctx, extra.index),)
-    parents = (v._a, v._b, *(extra.parents or ())) if extra is not None else (v._a, v._b)
-    return tuple([(p, 0) for p in parents if p is not None])
 
 
 def topological(roots: Iterable[Edge]) -> list[Any]:
@@ -47,7 +28,7 @@ def topological(roots: Iterable[Edge]) -> list[Any]:
         done = seen.get(key)
         if done:
             continue
-        below = () if done is not None else edges(node)
+        below = () if done is not None else nodes.edges(node)
         seen[key] = not below
         if not below:
             order.append(node)
@@ -88,7 +69,7 @@ class Walk:
         needed: set[int] = set()
         for node in self.order:
             interpreter.check_signals()
-            if any(e is not None and id(e[0]) in reach for e in edges(node)):
+            if any(e is not None and id(e[0]) in reach for e in nodes.edges(node)):
                 reach.add(id(node))
                 needed.add(id(node))
         return needed
@@ -138,7 +119,7 @@ class Walk:
         if isinstance(node, nodes.NodeBase):
             self.visit_node(node, arrived)
         elif not arrived:
-            for edge in filter(None, edges(node)):
+            for edge in filter(None, nodes.edges(node)):
                 self.add(edge, None)
         elif isinstance(node, nodes.TensorBase):
             self.visit_leaf(node, arrived)

@@ -1,9 +1,10 @@
-"""What programs written for micrograd and microgpt expect of a Value, besides arithmetic.
+"""What a Value has beside its class: attributes and methods that `lookup` finds by their names.
 
-All of it is found by `lookup`, for names that the class does not have; `value.py` stays one idea.
+What programs written for micrograd and microgpt expect is entered here, by `by_hand.py`, and what
+mixes Values with Tensors; `value.py` stays one idea.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from types import MethodType
 from typing import Any
 
@@ -23,19 +24,6 @@ EMPTY = dict.fromkeys(("_data", "_grad", "_flight", "_slope_a", "_slope_b"), 0.0
     "_b": None,
     "_extra": None,
 }
-
-# micrograd's names for operations; the others are called as here.
-SPELLING = {
-    None: "",
-    "by_hand": "",
-    "add": "+",
-    "sub": "-",
-    "mul": "*",
-    "div": "/",
-    "pow": "**",
-    "relu": "ReLU",
-}
-
 
 def attribute(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """Make the function's name an attribute of every Value, computed when it is read."""
@@ -63,44 +51,3 @@ def lookup(v: Any, name: str) -> Any:
     if name in EMPTY:
         return EMPTY[name]
     raise AttributeError(f"{type(v).__name__!r} object has no attribute {name!r}", name=name, obj=v)
-
-
-def links(v: Any) -> Iterator[tuple[Any, float]]:
-    """The parents of v that require grad, in order, each with its slope."""
-    if v._a is not None:
-        yield v._a, v._slope_a
-    if v._b is not None:
-        yield v._b, v._slope_b
-    if isinstance(v._extra, value.Extra):
-        yield from (pair for pair in v._extra.pairs() if pair[0] is not None)
-
-
-@attribute
-def label(v: Any) -> str:
-    """The name for drawings; "" until one is given."""
-    return ""
-
-
-@attribute
-def _op(v: Any) -> str:
-    """The operation that made v, in micrograd's spelling."""
-    name = value.op_of(v)
-    return f"**{v._slope_b:g}" if name == "pow_number" else SPELLING.get(name, name)
-
-
-@attribute
-def _children(v: Any) -> tuple[Any, ...]:
-    """The parents, as microgpt calls them."""
-    return tuple(p for p, _ in links(v))
-
-
-@attribute
-def _local_grads(v: Any) -> tuple[float, ...]:
-    """The slopes, in the order of the parents."""
-    return tuple(slope for _, slope in links(v))
-
-
-@attribute
-def _prev(v: Any) -> Any:
-    """The parents without repetition: equal to a set, but in order."""
-    return dict.fromkeys(_children(v)).keys()

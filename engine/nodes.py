@@ -1,12 +1,14 @@
 """What a graph is made of: nodes, edges between them, and what a node keeps for backward."""
 
+from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
 
-from engine import modes, value
-from engine.value import output
+from engine import interpreter, modes, value
 
 Value = value.Value
+
+Edge = tuple[Any, int]
 
 # What stands further right and is reached from here: constant(x), zeros(shape, dtype).
 links = SimpleNamespace()
@@ -157,6 +159,23 @@ class Node(NodeBase):
         return f"input {i}"
 
 
+def edges(node: Any) -> Sequence[Edge | None]:
+    """The edges of a node to what it was made of."""
+    if isinstance(node, NodeBase):
+        inner = node
+        return inner._edges + inner._hidden if inner._hidden else inner._edges
+    return value_edges(node) if isinstance(node, Value) else ()
+
+
+def value_edges(v: Any) -> Sequence[Edge | None]:
+    """The edges of a Value: to the Function it is an output of, or to its parents."""
+    extra: Any = v._extra if isinstance(v._extra, value.Extra) else None
+    if extra is not None and extra.ctx is not None:
+        return ((extra.ctx, extra.index),)
+    parents = (v._a, v._b, *(extra.parents or ())) if extra is not None else (v._a, v._b)
+    return tuple([(p, 0) for p in parents if p is not None])
+
+
 class Error(Node):
     """Stands behind a gradient that cannot be differentiated again; raises when that is tried.
 
@@ -196,10 +215,19 @@ def link(node: Node, inputs: tuple[Any, ...]) -> None:
         node._plain = tuple(plain)
 
 
+def output(y: float, node: NodeBase, number: int) -> Any:
+    """A Value of the number y: output `number` of the node, a Function's."""
+    v = Value(y)
+    extra: Any = value.extra_of(v)
+    extra.op, extra.ctx, extra.index = node.name(), node, number
+    interpreter.track(v)
+    return v
+
+
 def attach(x: Any, node: NodeBase, number: int) -> Any:
     """Make x, fresh from forward, output `number` of the node."""
-    if isinstance(x, value.Value):
-        return output(x.data, node.name(), node, number)
+    if isinstance(x, Value):
+        return output(x.data, node, number)
     return join(x, node, number)
 
 

@@ -3,7 +3,7 @@
 import math
 from typing import Any, NamedTuple
 
-from engine import habits, value
+from engine import by_hand, value
 from engine.graph import topological
 from engine.habits import Value
 from engine.nodes import edge_of
@@ -53,7 +53,7 @@ def operands_of(v: Any) -> tuple[Any, ...]:
     """The Values and numbers that v was made of."""
     op = value.op_of(v)
     if op not in RULES or v._extra != op:
-        return tuple(p for p, _ in habits.links(v))
+        return tuple(p for p, _ in by_hand.links(v))
     pairs = ((v._a, v._slope_a), (v._b, v._slope_b))[: RULES[op].arity]
     return tuple(number if p is None else p for p, number in pairs)
 

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from engine import habits, modes, tape, value
+from engine import by_hand, modes, tape, value
 from engine.attention import users_frame
 from engine.nodes import Value
 from engine.reaching import Index, Planner, Refused
@@ -173,7 +173,7 @@ def below(root: Any, is_inner: Any) -> tuple[list[Any], list[Any]]:
 
 
 def parents_of(v: Any) -> Iterator[Any]:
-    return iter([p for p, _ in habits.links(v)])
+    return iter([p for p, _ in by_hand.links(v)])
 
 
 class Writer:

@@ -4,6 +4,32 @@ from engine import elementary as m
 from engine import rules
 
 
+def abs(a):
+    """The absolute value; its slope at 0 is 0."""
+    return m.fabs(a)
+
+
+def abs_slope(a, y):
+    return m.sign(a)
+
+
+def pow(a, b):
+    """a ** b, both differentiable; nan for a negative base with a fractional exponent.
+
+    By definition 0 ** 0 is 1 and its slopes are 0; the slope of 0 ** b by b is 0 for b >= 0.
+    """
+    return m.power(a, b)
+
+
+def pow_slopes(a, b, y):
+    base = m.where(m.equal(b, 0.0), m.where(m.less(0.0, m.fabs(a)), a, 1.0), a)
+    by_b = y * m.log(a)
+    return (
+        b * m.power(base, b - 1.0),
+        m.where(m.equal(a, 0.0), m.where(m.equal(b, m.fabs(b)), 0.0, by_b), by_b),
+    )
+
+
 def sqrt(a):
     """The square root; nan below 0. Its slope at 0 is inf."""
     return m.sqrt(a)

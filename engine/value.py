@@ -204,28 +204,11 @@ def observed(v, op, operands):
     return v
 
 
-def output(y, op, ctx, index):
-    """The result y of a Function: output `index` of its node ctx."""
-    v = Value(y)
-    extra = extra_of(v)
-    extra.op, extra.ctx, extra.index = op, ctx, index
-    interpreter.track(v)
-    return v
-
-
 def extra_of(v):
     """The Extra of v, made if it has none yet."""
     if not isinstance(v._extra, Extra):
         v._extra = Extra(v._extra)
     return v._extra
-
-
-def hooks_of(v):
-    """The table of v's hooks, made if it has none; the collector looks at v from now on."""
-    extra = extra_of(v)
-    extra.hooks = {} if extra.hooks is None else extra.hooks
-    interpreter.track(v)
-    return extra.hooks
 
 
 def op_of(v):
@@ -260,8 +243,11 @@ class Value:
     ).split()
 
     def __init__(self, data, parents=(), slopes=(), *, requires_grad=True, label=""):
-        empty(watch("made", self))
+        watch("made", self)
         self._data = as_float(data, "Value")
+        self._grad = self._slope_a = self._slope_b = 0.0
+        self._mark = 0
+        self._a = self._b = self._extra = None
         self._requires_grad = bool(requires_grad)
         if parents:
             links.by_hand(self, tuple(parents), slopes)
@@ -367,18 +353,18 @@ class Value:
     def __rmul__(self, a): return binary(a, self, rules.mul, rules.mul_slopes, "mul")
     def __truediv__(self, b): return binary(self, b, rules.div, rules.div_slopes, "div")
     def __rtruediv__(self, a): return binary(a, self, rules.div, rules.div_slopes, "div")
-    def __rpow__(self, a): return binary(a, self, rules.pow, rules.pow_slopes, "pow")
+    def __rpow__(self, a): return binary(a, self, special.pow, special.pow_slopes, "pow")
     def __neg__(self): return unary(self, rules.neg, rules.neg_slope, "neg")
-    def __abs__(self): return unary(self, rules.abs, rules.abs_slope, "abs")
+    def __abs__(self): return unary(self, special.abs, special.abs_slope, "abs")
     def __pos__(self): return self
 
     def __pow__(self, b):
         if is_number(b):
             return option(self, b, rules.pow_number, rules.pow_number_slope, "pow_number")
-        return binary(self, b, rules.pow, rules.pow_slopes, "pow")
+        return binary(self, b, special.pow, special.pow_slopes, "pow")
 
     # One line for each rule.
-    def abs(self): return unary(self, rules.abs, rules.abs_slope, "abs")
+    def abs(self): return unary(self, special.abs, special.abs_slope, "abs")
     def exp(self): return unary(self, rules.exp, rules.exp_slope, "exp")
     def expm1(self): return unary(self, special.expm1, special.expm1_slope, "expm1")
     def log(self): return unary(self, rules.log, rules.log_slope, "log")
@@ -489,13 +475,6 @@ class Value:
 
 
 interpreter.pool(Value)
-
-
-def empty(v):
-    """The fields of a node that has no gradient, no parents and nothing extra."""
-    v._grad = v._slope_a = v._slope_b = 0.0
-    v._mark = 0
-    v._a = v._b = v._extra = None
 
 
 # The walk back. Gradients on their way lie in the nodes (`_flight`), and so do its marks, the

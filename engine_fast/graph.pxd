@@ -4,9 +4,6 @@ cimport cython
 
 from engine_fast cimport checks, interpreter, modes, nodes, value
 
-@cython.locals(inner=nodes.NodeBase)
-cpdef tuple edges(object node)
-cpdef tuple value_edges(value.Value v)
 @cython.locals(order=list, seen=dict, open_nodes=list, below=tuple, edge=tuple)
 cpdef list topological(object roots)
 cpdef current_walk()

@@ -2,7 +2,7 @@
 
 cimport cython
 
-from engine_fast cimport modes, value
+from engine_fast cimport interpreter, modes, value
 
 cdef class TensorBase:
     cdef dict __dict__
@@ -30,6 +30,9 @@ cpdef version_of(TensorBase t)
 cpdef list counter_of(TensorBase t)
 cpdef count_change(TensorBase t)
 cpdef bint wants_grad(TensorBase t) except -1
+@cython.locals(inner=NodeBase)
+cpdef tuple edges(object node)
+cpdef tuple value_edges(value.Value v)
 cpdef edge_of(object x)
 cpdef tuple place_of(TensorBase t)
 cpdef attach(object x, object node, object number)

@@ -11,7 +11,6 @@ ctypedef pair (*binary_slopes)(double, double, double) noexcept nogil
 ctypedef double (*option_slope)(double, double, double) noexcept nogil
 
 cdef double neg(double a) noexcept nogil, neg_slope(double a, double y) noexcept nogil
-cdef double abs(double a) noexcept nogil, abs_slope(double a, double y) noexcept nogil
 cdef double exp(double a) noexcept nogil, exp_slope(double a, double y) noexcept nogil
 cdef double log(double a) noexcept nogil, log_slope(double a, double y) noexcept nogil
 cdef double tanh(double a) noexcept nogil, tanh_slope(double a, double y) noexcept nogil
@@ -26,5 +25,3 @@ cdef double mul(double a, double b) noexcept nogil
 cdef pair mul_slopes(double a, double b, double y) noexcept nogil
 cdef double div(double a, double b) noexcept nogil
 cdef pair div_slopes(double a, double b, double y) noexcept nogil
-cdef double pow(double a, double b) noexcept nogil
-cdef pair pow_slopes(double a, double b, double y) noexcept nogil

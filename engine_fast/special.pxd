@@ -4,6 +4,9 @@ from engine_fast cimport elementary as m
 from engine_fast cimport rules
 from engine_fast.rules cimport pair
 
+cdef double abs(double a) noexcept nogil, abs_slope(double a, double y) noexcept nogil
+cdef double pow(double a, double b) noexcept nogil
+cdef pair pow_slopes(double a, double b, double y) noexcept nogil
 cdef double sqrt(double a) noexcept nogil, sqrt_slope(double a, double y) noexcept nogil
 cdef double sin(double a) noexcept nogil, sin_slope(double a, double y) noexcept nogil
 cdef double cos(double a) noexcept nogil, cos_slope(double a, double y) noexcept nogil

@@ -39,7 +39,6 @@ cdef object binary(object a, object b, rules.binary_value value, rules.binary_sl
 cdef object with_number(object a, object b, rules.binary_value value, rules.binary_slopes slopes, object op)
 cdef object named(object a, object b, rules.binary_value value, rules.binary_slopes slopes, object op)
 cpdef Value observed(Value v, object op, tuple operands)
-cdef void empty(Value v)
 @cython.locals(v=Value, order=list, leaves=list)
 cdef bint walk(Value root, double gradient) except -1
 @cython.locals(v=Value, p=Value, extra=Extra, waiting=list)

@@ -11,10 +11,10 @@ from typing import Any
 
 from engine import modes
 from engine.attention import is_ours, warn
-from engine.graph import Edge, Walk
+from engine.graph import Walk
 from engine.habits import Value
 from engine.hooks import RemovableHandle, of
-from engine.nodes import DIFFERENTIABLE, Node
+from engine.nodes import DIFFERENTIABLE, Edge, Node
 from engine.tensors import Tensor
 
 Place = tuple[str, int, str]

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 from weakref import ref
 
-from engine import habits, modes, printing
+from engine import by_hand, modes, printing
 from engine.creation import zeros_like
 from engine.differentiation import grad
 from engine.function import Function, FunctionNode
@@ -184,8 +184,8 @@ def of_rule(name: str, out: Any, operands: Sequence[Any], tangents: list[Any]) -
         pairs = [(keep(t), s) for t, s in zip(tangents, slopes, strict=False) if t is not None]
         parts = [product(t, s, rule.selection) for t, s in pairs]
     else:
-        by_hand = dict(habits.links(out))
-        parts = [t * by_hand[p] for p, t in zip(operands, tangents, strict=True) if t is not None]
+        slope_of = dict(by_hand.links(out))
+        parts = [t * slope_of[p] for p, t in zip(operands, tangents, strict=True) if t is not None]
     total = sum(parts[1:], parts[0])
     return total if isinstance(out, Value) else like(total, out, tangents)
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from engine import dtypes, habits, hooks, value
+from engine import by_hand, dtypes, habits, hooks, value
 from engine.attention import warn
 from engine.function import FunctionNode
 from engine.habits import Value
@@ -41,7 +41,7 @@ class ValueNode(ViewOfNode):
     def __init__(self, v: Any):
         super().__init__(v)
         op = value.op_of(v)
-        parents: Any = [p for p, _ in habits.links(v)]
+        parents: Any = [p for p, _ in by_hand.links(v)]
         if op in RULES and v._extra == op:
             parents = (v._a, v._b)[: RULES[op].arity]
         self._edges = tuple(p and (p, 0) for p in parents)
@@ -181,4 +181,4 @@ def register_hook(v: Any, hook: Callable[..., Any]) -> hooks.RemovableHandle:
     another, a Value or a number."""
     if not v.requires_grad:
         raise RuntimeError("cannot register a hook on a Value that doesn't require gradient")
-    return hooks.RemovableHandle(value.hooks_of(v), hook)
+    return hooks.RemovableHandle(hooks.hooks_of(v), hook)

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from os.path import basename
 from typing import Any
 
-from engine import habits, value
-from engine.graph import edges, topological
-from engine.nodes import DIFFERENTIABLE, Node, Saved, TensorBase, Value, edge_of
+from engine import by_hand, value
+from engine.graph import topological
+from engine.nodes import DIFFERENTIABLE, Node, Saved, TensorBase, Value, edge_of, edges
 from engine.registry import RULES
 
 # Tensors by (id of their node, output number): those that a picture can show the data of.
@@ -105,7 +105,7 @@ def operands_of(node: Any) -> list[tuple[Any, float | None]]:
         return operands_of_rule(node)
     if isinstance(node, Value) and not (node.is_leaf or from_function(node)):
         pushes = node._extra.push is not None if isinstance(node._extra, value.Extra) else False
-        return [(p, None if pushes else slope) for p, slope in habits.links(node)]
+        return [(p, None if pushes else slope) for p, slope in by_hand.links(node)]
     if hasattr(node, "rule"):
         return [(e[0] if e else constant(node, i), None) for i, e in enumerate(node._edges)]
     if isinstance(node, Node) and not node._hidden:

@@ -11,11 +11,11 @@ import textwrap
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from engine import elementary
+from engine import arrays, elementary
 from engine.registry import RULES, Rule
 
 OPERATORS: dict[type, str] = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*"}
-ELEMENTARY = frozenset(elementary.ARRAY)
+ELEMENTARY = frozenset(arrays.FUNCTIONS)
 
 
 class Untranslatable(Exception):

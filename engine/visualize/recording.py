@@ -10,8 +10,8 @@ import numpy as np
 
 from engine import modes, nn, scalar, value
 from engine.attention import is_ours
-from engine.graph import Edge, Walk, current_walk
-from engine.nodes import DIFFERENTIABLE, Node, TensorBase, Value, edge_of, needs_grad
+from engine.graph import Walk, current_walk
+from engine.nodes import DIFFERENTIABLE, Edge, Node, TensorBase, Value, edge_of, needs_grad
 from engine.tensors import make
 from engine.visualize.boxes import Constant, notes_of
 from engine.visualize.kept import kept_by
