@@ -115,17 +115,13 @@ def pushed(v: Any, g: float) -> list[tuple[Any, float]]:
             x._grad, x._requires_grad = grad, state
 
 
-def forget(v: Any, name: str) -> None:
-    """`del v.name` of a compiled Value, which keeps the user's attributes itself."""
+def forget(v: Any, name: str) -> bool:
+    """`del v.name` of an attribute that a compiled Value keeps for the user; whether it does."""
     extra = v._extra
     kept = (extra.attributes if isinstance(extra, value.Extra) else None) or {}
-    if name not in kept:
-        raise AttributeError(
-            f"{type(v).__name__!r} object has no attribute {name!r} that can be deleted",
-            name=name,
-            obj=v,
-        )
-    extra.attributes = {other: x for other, x in kept.items() if other != name}
+    if name in kept:
+        extra.attributes = {other: x for other, x in kept.items() if other != name}
+    return name in kept
 
 
 def describe(x: Any) -> str:

@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 
 from engine import depth, graph, modes, nodes, value
 from engine.attention import warn
-from engine.graph import edge_key
 from engine.habits import Value
 from engine.nodes import zero
 
@@ -149,7 +148,7 @@ def accumulated(
     walk = walked(roots, gradients, inputs, retain, create, writes=True)
     arrived = walk.arrived
     if inputs is not None:
-        asked = {edge_key(nodes.edge_of(x)): x for x in inputs}
+        asked = {nodes.edge_key(nodes.edge_of(x)): x for x in inputs}
         arrived = [(x, walk.captured[key]) for key, x in asked.items() if key in walk.captured]
     accumulate(arrived, create)
 
@@ -238,7 +237,7 @@ def grad(
         )
     outputs, starts = seeds(outputs, grad_outputs, "grad", bool(allow_unused or materialize_grads))
     walk = walked(outputs, starts, inputs, retain_graph, create_graph)
-    found = [walk.captured.get(edge_key(nodes.edge_of(x))) for x in inputs]
+    found = [walk.captured.get(nodes.edge_key(nodes.edge_of(x))) for x in inputs]
     return tuple(
         answer(i, x, g, materialize_grads, allow_unused)
         for i, (x, g) in enumerate(zip(asked, map(joined, found), strict=True))

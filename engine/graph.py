@@ -180,14 +180,9 @@ class Walk:
             g = hooks.run_on_value(x, g) if x.is_leaf else g
         elif x._hooks is not None and x.is_leaf:
             g = x._hooks.on_leaf(g, self.writes)
-        if self.wanted is not None and (key := edge_key(nodes.edge_of(x))) in self.wanted:
+        if self.wanted is not None and (key := nodes.edge_key(nodes.edge_of(x))) in self.wanted:
             self.captured[key] = g
         return g
-
-
-def edge_key(edge: Edge) -> tuple[int, int]:
-    """An edge as a key: nodes are compared by identity."""
-    return id(edge[0]), edge[1]
 
 
 def value_contributions(v: Any, g: Any, create_graph: bool) -> list[tuple[Edge, Any]]:

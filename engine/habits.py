@@ -25,6 +25,7 @@ EMPTY = dict.fromkeys(("_data", "_grad", "_flight", "_slope_a", "_slope_b"), 0.0
     "_extra": None,
 }
 
+
 def attribute(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """Make the function's name an attribute of every Value, computed when it is read."""
     return enter(ATTRIBUTES, function.__name__, function)

@@ -9,19 +9,11 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-from engine import interpreter, value
+from engine import value
 
 Value = value.Value
 
 Table = dict[int, Callable[..., Any]]
-
-
-def hooks_of(v: Any) -> Table:
-    """The table of v's hooks, made if it has none; the collector looks at v from now on."""
-    extra = value.extra_of(v)
-    extra.hooks = {} if extra.hooks is None else extra.hooks
-    interpreter.track(v)
-    return extra.hooks
 
 
 class RemovableHandle:

@@ -167,6 +167,11 @@ def edges(node: Any) -> Sequence[Edge | None]:
     return value_edges(node) if isinstance(node, Value) else ()
 
 
+def edge_key(edge: Edge) -> tuple[int, int]:
+    """An edge as a key: nodes are compared by identity."""
+    return id(edge[0]), edge[1]
+
+
 def value_edges(v: Any) -> Sequence[Edge | None]:
     """The edges of a Value: to the Function it is an output of, or to its parents."""
     extra: Any = v._extra if isinstance(v._extra, value.Extra) else None
@@ -222,6 +227,14 @@ def output(y: float, node: NodeBase, number: int) -> Any:
     extra.op, extra.ctx, extra.index = node.name(), node, number
     interpreter.track(v)
     return v
+
+
+def hooks_of(v: Any) -> Any:
+    """The table of v's hooks, made if it has none; the collector looks at v from now on."""
+    extra: Any = value.extra_of(v)
+    extra.hooks = {} if extra.hooks is None else extra.hooks
+    interpreter.track(v)
+    return extra.hooks
 
 
 def attach(x: Any, node: NodeBase, number: int) -> Any:

@@ -468,10 +468,8 @@ class Value:
                 interpreter.track(self)
 
     def __delattr__(self, name):
-        try:
+        if not links.forget(self, name):
             interpreter.delete_attribute(self, name)
-        except (AttributeError, NotImplementedError):
-            links.forget(self, name)
 
 
 interpreter.pool(Value)

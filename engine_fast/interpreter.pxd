@@ -22,7 +22,10 @@ cdef extern from *:
         return memcmp(&a, &b, sizeof(double)) == 0 || (a != a && b != b);
     }
     static inline int engine_delete_attribute(PyObject *x, PyObject *name) {
-        return PyObject_GenericSetAttr(x, name, NULL);
+        int done = PyObject_GenericSetAttr(x, name, NULL);
+        if (done < 0 && PyErr_ExceptionMatches(PyExc_NotImplementedError))
+            PyErr_Format(PyExc_AttributeError, "attribute %R cannot be deleted", name);
+        return done;
     }
     static inline int engine_look_for_signals(void) {
         static int calls = 0;

@@ -23,6 +23,7 @@ cdef class Extra:
     cpdef bint runs_user_code(self)
 
 cpdef bint is_number(object x)
+cpdef Extra extra_of(Value v)
 cpdef double as_float(object x, object where) except? -1
 cpdef double as_number(object x, object where) except? -1
 cdef Value watch(object what, Value v, object more=*)

@@ -175,6 +175,12 @@ def test_what_a_compiled_module_takes_from_another_is_declared(name):
                 assert re.search(rf"\b{node.attr}\b", text), f"{node.value.id}.{node.attr}"
 
 
+def test_only_compiled_modules_ask_the_interpreter_which_answers_nobody_else():
+    asking = {name for name in MODULES if "interpreter" in imported(path_of(name))}
+    assert "value" in asking
+    assert asking <= set(builds.sources())
+
+
 @pytest.mark.parametrize("name", RULE_FILES)
 def test_every_rule_has_its_line_in_the_pxd_and_its_method(name):
     text, methods = declared(name), path_of("value").read_text()

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from engine import by_hand, dtypes, habits, hooks, value
+from engine import by_hand, dtypes, habits, hooks, nodes, value
 from engine.attention import warn
 from engine.function import FunctionNode
 from engine.habits import Value
@@ -181,4 +181,4 @@ def register_hook(v: Any, hook: Callable[..., Any]) -> hooks.RemovableHandle:
     another, a Value or a number."""
     if not v.requires_grad:
         raise RuntimeError("cannot register a hook on a Value that doesn't require gradient")
-    return hooks.RemovableHandle(hooks.hooks_of(v), hook)
+    return hooks.RemovableHandle(nodes.hooks_of(v), hook)
