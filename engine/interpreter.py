@@ -4,8 +4,27 @@ Compiled, these names are functions of CPython's C interface (`engine_fast/inter
 """
 
 import math
+import threading
 from operator import is_
 from typing import Any
+
+
+class Thread(threading.local):
+    """What holds in one thread; `modes` alone knows what it means. A new thread starts with this.
+
+    Compiled, `thread` is a C variable of each thread, and only `modes` reaches it.
+    """
+
+    grad_enabled = True
+    observed = False
+
+
+thread = Thread()
+
+
+def new(base: Any, cls: Any) -> Any:
+    """An object of the class, a subclass of `base`, whose fields are not set."""
+    return base.__new__(cls)
 
 
 def pool(cls: Any) -> None:

@@ -19,6 +19,7 @@ from engine import (
     dtypes,
     elementary,
     hooks,
+    interpreter,
     modes,
     nodes,
     value,
@@ -185,7 +186,7 @@ def as_ndarray(x: Any) -> Any:
 
 def make(array: Any) -> "Tensor":
     """A Tensor of this very array, outside any graph."""
-    t = nodes.TensorBase.__new__(Tensor)
+    t = interpreter.new(nodes.TensorBase, Tensor)
     t._array = array
     t._requires_grad = False
     t._output_nr = 0

@@ -196,10 +196,10 @@ def named(a, b, value, slopes, op):
 
 def observed(v, op, operands):
     """What the modes of this thread make of a new node."""
-    if not modes.state.grad_enabled:
+    if not modes.is_grad_enabled():
         v._requires_grad = False
         v._a = v._b = v._extra = None
-    for observer in modes.state.observers:
+    for observer in modes.observers():
         observer(v, op, operands)
     return v
 
@@ -485,7 +485,7 @@ _walks = itertools.count(1)
 
 def walk(root, gradient):
     """Set the gradients of all nodes below root; False, and nothing done, where user code runs."""
-    if (modes.watched and modes.state.observers) or not _free.acquire(False):
+    if modes.observers() or not _free.acquire(False):
         return False
     order, leaves = [], []
     try:

@@ -33,6 +33,12 @@ cdef extern from *:
         calls = 0;
         return PyErr_CheckSignals();
     }
+    static inline PyObject *engine_new(PyObject *base, PyObject *cls) {
+        PyObject *none = PyTuple_New(0), *x = NULL;
+        if (none) x = ((PyTypeObject *)base)->tp_new((PyTypeObject *)cls, none, NULL);
+        Py_XDECREF(none);
+        return x;
+    }
     #define engine_ints(row) ((int *)PyBytes_AS_STRING(row))
     #define engine_doubles(row) ((double *)PyBytes_AS_STRING(row))
     static inline int engine_same_items(PyObject *xs, PyObject *ys) {
@@ -44,12 +50,28 @@ cdef extern from *:
     """
     int delete_attribute "engine_delete_attribute"(object x, object name) except -1
     int look_for_signals "engine_look_for_signals"() except -1
+    object new "engine_new"(object base, object cls)
     object row "engine_row"(Py_ssize_t n)
     double *doubles "engine_doubles"(object row)
     object int_row "engine_int_row"(Py_ssize_t n)
     int *ints "engine_ints"(object row)
     bint same_bits "engine_same_bits"(double a, double b)
     bint same_items "engine_same_items"(list xs, list ys)
+
+cdef extern from *:
+    """
+    #ifdef __PYX_HAVE__engine_fast__modes  /* every other module would have its own */
+    #ifdef _MSC_VER
+    #define ENGINE_OF_THREAD __declspec(thread)
+    #else
+    #define ENGINE_OF_THREAD __thread
+    #endif
+    static ENGINE_OF_THREAD struct { int grad_enabled, observed; } engine_thread = {1, 0};
+    #endif
+    """
+    struct Thread:
+        bint grad_enabled, observed
+    Thread thread "engine_thread"
 
 cdef extern from "pool.h":
     void pool "engine_pool"(object cls)

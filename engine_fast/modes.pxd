@@ -1,5 +1,7 @@
 # C types of engine/modes.py: an operation reads `watched` without asking Python.
 
+from engine_fast cimport interpreter
+
 cdef int watched
 cdef object state
 cpdef count(int change)

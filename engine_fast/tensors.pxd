@@ -2,7 +2,7 @@
 
 cimport cython
 
-from engine_fast cimport modes, nodes, value
+from engine_fast cimport interpreter, modes, nodes, value
 from engine_fast.function cimport finish
 
 cdef class Plan:
