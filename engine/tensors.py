@@ -26,7 +26,7 @@ from engine import (
     views,
 )
 from engine.attention import warn
-from engine.function import Function, FunctionNode, finish
+from engine.function import Function, FunctionNode, finish, keep
 from engine.nodes import FREED, Node, Value, links
 from engine.quiet import quiet
 from engine.registry import RULES, SYNONYMS, Rule, on_rule
@@ -251,7 +251,7 @@ def as_array(x: Any, wanted: Any, where: str) -> Any:
         return array if array.dtype is wanted else array.astype(wanted, copy=False)
     if wanted.kind != "f":
         return int(x)
-    return x if type(x) is float else value.as_float(x, where)
+    return float(x) if type(x) is float or type(x) is int else value.as_float(x, where)
 
 
 def record(plan: Plan, operands: Sequence[Any], arrays: list[Any], out: "Tensor") -> None:
@@ -889,7 +889,29 @@ def applied(operation: Any, ctx: Any, args: tuple[Any, ...]) -> Any:
     output = operation.forward(ctx, *args)
     if not (recorded or ctx._dirty or modes.observers()):
         return output
+    if is_fresh(ctx, args, output):
+        return joined(ctx, args, output)
     return finish(ctx, args, output, recorded)
+
+
+def is_fresh(ctx: Any, args: tuple[Any, ...], out: Any) -> bool:
+    """Whether all that `finish` has to do with what an operation returned is in `joined`."""
+    return (
+        not (ctx._dirty or ctx._constant or modes.observers())
+        and isinstance(out, nodes.TensorBase)
+        and not nodes.is_view(out)
+        and nodes.position(out, args) is None
+        and nodes.is_floating(out)
+    )
+
+
+def joined(ctx: Any, args: tuple[Any, ...], out: Any) -> Any:
+    """One new tensor of numbers as the result of its node."""
+    nodes.link(ctx, args)
+    ctx._saved = tuple([keep(x, args, (out,)) for x in ctx._to_save or ()])
+    ctx._to_save = ()
+    ctx._shapes = [nodes.shape_of(out)]
+    return nodes.join(out, ctx, 0)
 
 
 def applied_in_place(operation: Any, name: str, args: tuple[Any, ...]) -> Any:
@@ -898,9 +920,9 @@ def applied_in_place(operation: Any, name: str, args: tuple[Any, ...]) -> Any:
     views.check(args[0], name, recorded)
     if recorded or modes.observers():
         return applied(operation, operation.node(), args)
-    out = operation.forward(operation.node(), *args)
-    nodes.count_change(out)
-    return out
+    operation.change(*args)
+    nodes.count_change(args[0])
+    return args[0]
 
 
 class ViewOperation(Operation):

@@ -3,7 +3,7 @@
 cimport cython
 
 from engine_fast cimport interpreter, modes, nodes, value
-from engine_fast.function cimport finish
+from engine_fast.function cimport finish, keep
 
 cdef class Plan:
     cdef public object rule, forward, backward, kind
@@ -31,6 +31,8 @@ cpdef as_array(object x, object wanted, object where)
 cpdef record(Plan plan, object operands, list arrays, nodes.TensorBase out)
 cpdef operand(object x)
 cpdef applied(object operation, nodes.NodeBase ctx, tuple args)
+cpdef bint is_fresh(nodes.NodeBase ctx, tuple args, object out) except -1
+cpdef joined(nodes.NodeBase ctx, tuple args, object out)
 cpdef applied_in_place(object operation, object name, tuple args)
 cpdef checked_operand(object x)
 cpdef added_to(nodes.TensorBase x, nodes.TensorBase g)

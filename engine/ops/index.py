@@ -277,9 +277,11 @@ class IndexPut(InPlace):
     def forward(ctx: Any, x: Tensor, values: Any, index: Any, accumulate: bool) -> Tensor:
         ctx.accumulate = accumulate
         save_index(ctx, index)
+        return InPlace.forward(ctx, x, values, index, accumulate)
+
+    @staticmethod
+    def change(x: Tensor, values: Any, index: Any, accumulate: bool) -> None:
         put_into(x._array, index, as_array(values), accumulate)
-        ctx.mark_dirty(x)
-        return x
 
     @staticmethod
     def backward(ctx: Any, g: Tensor) -> Any:

@@ -129,10 +129,17 @@ def _is_view(input: Tensor) -> bool:
 
 
 class InPlace(Operation):
-    """An operation that changes its first argument in place and returns it; what must not be
-    changed is refused before anything is."""
+    """An operation that changes its first argument in place, by `change`, and returns it; what
+    must not be changed is refused before anything is."""
 
     in_place_name = ""
+    change: Any
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, *others: Any) -> Tensor:
+        ctx._function.change(x, *others)
+        ctx.mark_dirty(x)
+        return x
 
     def __init_subclass__(cls) -> None:
         """masked_fill_ of MaskedFill."""
@@ -191,11 +198,9 @@ def zeros_like(g: Tensor) -> Tensor:
 
 class Copy(InPlace):
     @staticmethod
-    def forward(ctx: Any, x: Tensor, source: Tensor) -> Tensor:
+    def change(x: Tensor, source: Tensor) -> None:
         with quiet():
             np.copyto(x._array, source._array, casting="unsafe")
-        ctx.mark_dirty(x)
-        return x
 
     @staticmethod
     def backward(ctx: Any, g: Tensor) -> Any:
@@ -227,10 +232,8 @@ def as_array(x: Any) -> Any:
 
 class Fill(InPlace):
     @staticmethod
-    def forward(ctx: Any, x: Tensor, number: Any) -> Tensor:
+    def change(x: Tensor, number: Any) -> None:
         x._array[...] = as_array(number)
-        ctx.mark_dirty(x)
-        return x
 
     @staticmethod
     def backward(ctx: Any, g: Tensor) -> Any:
@@ -281,10 +284,8 @@ def of_dtype(x: Any, dtype: Any) -> Any:
 
 class Zero(InPlace):
     @staticmethod
-    def forward(ctx: Any, x: Tensor) -> Tensor:
-        x._array[...] = 0
-        ctx.mark_dirty(x)
-        return x
+    def change(x: Tensor) -> None:
+        x._array.fill(0)
 
     @staticmethod
     def backward(ctx: Any, g: Tensor) -> Any:
