@@ -235,13 +235,18 @@ def as_arrays(rule: Rule, keeps_integers: bool, operands: Sequence[Any]) -> list
     """Arrays and numbers for the rule, in the dtype that PyTorch's promotion gives."""
     kinds = [nodes.array_of(x).dtype for x in operands if isinstance(x, nodes.TensorBase)]
     wanted = kinds[0]
-    if wanted.kind != "f" or kinds[-1] is not wanted:
+    alike = kinds[-1] is wanted and wanted.kind == "f"
+    if not alike:
         arrays = [x._array for x in operands if isinstance(x, nodes.TensorBase)]
         numbers = [x for x in operands if not isinstance(x, nodes.TensorBase)]
         wanted = dtypes.promoted(arrays, numbers)
         if wanted.kind != "f" and not keeps_integers:
             wanted = dtypes.get_default_dtype().numpy
-    return [as_array(x, wanted, rule.name) for x in operands]
+    return [
+        nodes.array_of(x) if alike and isinstance(x, nodes.TensorBase)
+        else as_array(x, wanted, rule.name)
+        for x in operands
+    ]  # fmt: skip
 
 
 def as_array(x: Any, wanted: Any, where: str) -> Any:
@@ -836,7 +841,7 @@ def directly(x: Tensor, rule: Rule, operands: tuple[Any, ...]) -> bool:
         return False
     arrays = as_arrays(rule, plan_of(rule).keeps_integers, as_operands(operands))
     a, b = arrays if len(arrays) == 2 else (arrays[0], None)
-    if a is not x._array or (isinstance(b, ndarray) and b.shape not in ((), a.shape)):
+    if a is not x._array or (isinstance(b, ndarray) and b.shape != a.shape and b.ndim):
         return False
     loop(a, b, a)
     nodes.count_change(x)

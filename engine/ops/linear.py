@@ -22,11 +22,6 @@ def product(a: Any, b: Any) -> Any:
     return kernels.matmul_forward(a, b)
 
 
-def array_of(x: Tensor | None) -> Any:
-    """The array of a tensor that was saved; None where none was."""
-    return None if x is None else x._array
-
-
 def refused(name: str, needed: str, *tensors: Tensor) -> RuntimeError:
     """The error of a product of tensors that do not fit."""
     shapes = " and ".join("x".join(map(str, t.shape)) or "()" for t in tensors)
@@ -54,7 +49,9 @@ class Mm(Operation):
     def backward(ctx: Any, g: Tensor) -> Any:
         a, b = ctx.saved_tensors
         if not modes.is_grad_enabled():
-            left, right = kernels.matmul_backward(g._array, array_of(a), array_of(b))
+            left, right = kernels.matmul_backward(
+                g._array, None if a is None else a._array, None if b is None else b._array
+            )
             return left if left is None else make(left), right if right is None else make(right)
         return (
             None if b is None else Mm.apply(g, b.transpose(-2, -1)),

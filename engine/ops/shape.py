@@ -153,7 +153,7 @@ class InPlace(Operation):
 class Clone(Operation):
     @staticmethod
     def forward(ctx: Any, x: Tensor, order: Any) -> Tensor:
-        return make(copied(x._array, order))
+        return make(kernels.copied(x._array) if order == "K" else copied(x._array, order))
 
     @staticmethod
     def backward(ctx: Any, g: Tensor) -> Any:
@@ -161,9 +161,7 @@ class Clone(Operation):
 
 
 def copied(array: Any, order: Any) -> Any:
-    """A copy in NumPy's order "K" or "C", or with the dimensions in memory in the order given."""
-    if order == "K":
-        return kernels.copied(array)
+    """A copy in C order, or with the dimensions in memory in the order given."""
     if order == "C":
         return array.copy("C")
     return array.transpose(order).copy("C").transpose(np.argsort(order))
