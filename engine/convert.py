@@ -3,13 +3,15 @@
 from typing import Any
 
 from engine import creation, devices, dtypes
+from engine.quiet import quiet
 from engine.tensors import Operation, Tensor, make, method
 
 
 class ToCopy(Operation):
     @staticmethod
     def forward(ctx: Any, x: Tensor, dtype: Any) -> Tensor:
-        return make(x._array.astype(dtype))
+        with quiet():
+            return make(x._array.astype(dtype))
 
     @staticmethod
     def backward(ctx: Any, g: Tensor) -> Any:

@@ -12,6 +12,7 @@ import numpy as np
 from engine import devices, dtypes, value
 from engine.attention import warn
 from engine.nodes import TensorBase
+from engine.quiet import quiet
 from engine.tensors import Size, Tensor, make, method
 
 Value = value.Value
@@ -148,7 +149,8 @@ def plain(data: Any, where: str) -> Any:
 def converted(data: Any, wanted: Any, where: str) -> Any:
     """NumPy's array of a number or of nested lists, with errors in our words."""
     try:
-        return np.array(data, wanted)
+        with quiet():
+            return np.array(data, wanted)
     except OverflowError as error:
         raise_overflow(error, wanted, where)
     except ValueError as error:

@@ -4,11 +4,12 @@ Promotion is PyTorch's: of two kinds (bool, integer, floating) the higher wins; 
 wider; but a number, or a 0-dim tensor beside one with dimensions, never widens within its kind.
 """
 
+import math
 from typing import Any, ClassVar
 
 import numpy as np
 
-builtins_bool, builtins_int = bool, int
+builtins_bool, builtins_int, builtins_float = bool, int, float
 
 
 class dtype:
@@ -86,8 +87,11 @@ def promoted(arrays: Any, numbers: Any) -> Any:
     """The NumPy dtype of a result made of arrays and Python numbers."""
     wide = [a.dtype for a in arrays if a.ndim] or [a.dtype for a in arrays]
     result = highest(wide)
-    lesser = [a.dtype for a in arrays if not a.ndim] + [of_number(x) for x in numbers]
+    lesser = [a.dtype for a in arrays if not a.ndim]
+    lesser += [of_number(within_64_bits(x)) for x in numbers]
     higher = [d for d in lesser if KIND[d.kind] > KIND[result.kind]]
+    if higher and any(isinstance(x, builtins_int) and x >= 2**63 for x in numbers):
+        raise RuntimeError(f"beside bools an integer must be below 2**63; got one of {numbers}")
     return highest(higher) if higher else result
 
 
@@ -112,3 +116,36 @@ def result_type(a: Any, b: Any) -> dtype:
     if not arrays:
         return of(highest([of_number(x) for x in numbers]))
     return of(promoted(arrays, numbers))
+
+
+def within_64_bits(x: Any) -> Any:
+    """x itself; OverflowError for an integer that 64 bits cannot hold."""
+    if isinstance(x, builtins_int) and not -(2**63) <= x < 2**64:
+        raise OverflowError(f"int too big to convert: needs -2**63 to 2**64 - 1; got {x}")
+    return x
+
+
+def wrapped(x: Any, d: Any) -> Any:
+    """A Python number as NumPy's of an integer dtype, its last bits; or of bool. In PyTorch an
+    operand wraps around like this: beside uint8 -3 is 253."""
+    if d.kind == "b":
+        return np.bool_(x)
+    return np.uint64(within_64_bits(builtins_int(x)) & (2**64 - 1)).astype(d)
+
+
+def checked(x: Any, d: Any) -> Any:
+    """A Python number as NumPy's of this dtype; RuntimeError where it does not fit. As in PyTorch
+    a fraction is cut off, and -1 becomes the largest of an unsigned dtype."""
+    number = x.item() if isinstance(x, (np.number, np.bool_)) else x
+    if d.kind == "f" and -65504 <= number <= 65504:  # as far as float16 goes
+        return np.asarray(number, d)
+    within_64_bits(number)
+    if d.kind in "iu":
+        low, high = np.iinfo(d).min or -np.iinfo(d).max, np.iinfo(d).max
+        fits = math.isfinite(number) and low <= builtins_int(number) <= high
+        number = builtins_int(number) if fits else number
+    else:
+        fits = d.kind == "b" or not builtins_float(np.finfo(d).max) < abs(number) < math.inf
+    if not fits:
+        raise RuntimeError(f"value cannot be converted to type {d} without overflow: {x}")
+    return np.asarray(number, d) if d.kind != "u" else np.asarray(number).astype(d)

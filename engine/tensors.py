@@ -60,6 +60,13 @@ BACKWARD: dict[str, Callable[..., Any]] = {
 KEEPS_INTEGERS = frozenset(
     "add sub mul neg abs square maximum minimum clamp_min clamp_max pow pow_number relu".split()
 )
+# Of these, the rules whose result on bools is one.
+KEEPS_BOOLS = frozenset("add mul maximum minimum pow_number".split())
+# Rules whose option must be a number of the tensor's dtype.
+LIMITED = frozenset("pow_number clamp_min clamp_max".split())
+# Rules that do not round a number to float16 first.
+SCALING = frozenset("mul div leaky_relu elu".split())
+FLOAT16, FLOAT32, FLOAT64 = (d.numpy for d in (dtypes.float16, dtypes.float32, dtypes.float64))
 
 
 class StandIn:
@@ -113,6 +120,19 @@ class Plan:
                 return as_ndarray(self.rule.value(*arrays))
         return self.forward(arrays[0]) if len(arrays) == 1 else self.forward(arrays[0], arrays[1])
 
+    def compute_in(self, wanted: Any, arrays: list[Any]) -> Any:
+        """The rule's value in this dtype."""
+        name = self.rule.name
+        if wanted.kind != "f" and name in ("pow", "pow_number"):
+            return whole_powers(*arrays)
+        if wanted != FLOAT16:
+            return self.compute(arrays)
+        if name in LIMITED:
+            dtypes.checked(arrays[-1], wanted)
+        with quiet():
+            rounded = arrays if name in SCALING else [half(x) for x in arrays]
+            return self.compute([in_single(x) for x in rounded]).astype(wanted)
+
     def node(self) -> Any:
         """A new node."""
         if self.kind is None:
@@ -157,6 +177,8 @@ def slopes_times(node: Any, plan: Plan, g: Any, operands: list[Any]) -> tuple[An
     """The gradients of a rule's operands, given what was saved of them and of the result."""
     if not modes.is_grad_enabled():
         operands = [nodes.array_of(x) if isinstance(x, nodes.TensorBase) else x for x in operands]
+        if node._shapes[0][1] is FLOAT16:
+            g, operands = make(in_single(nodes.array_of(g))), [in_single(x) for x in operands]
         if plan.backward is not None:
             return (make(plan.backward(nodes.array_of(g), *operands)),)
     given: list[Any] = [None] * len(node._edges)
@@ -198,11 +220,17 @@ def apply_rule(rule: Rule, operands: tuple[Any, ...]) -> "Tensor":
     """The rule's value on tensors and numbers, recorded where a gradient is wanted."""
     plan = plan_of(rule)
     tensors = as_operands(operands)
-    arrays = as_arrays(rule, plan.keeps_integers, tensors)
+    arrays = of_one_dtype(rule, tensors)
     try:
-        out = make(plan.compute(arrays))
+        if arrays is not None:
+            out = make(plan.compute(arrays))
+        else:
+            wanted = promoted(rule.name, plan.keeps_integers, tensors)
+            arrays = [as_array(x, wanted, rule) for x in tensors]
+            out = make(plan.compute_in(wanted, arrays))
     except ValueError:
-        raise RuntimeError(unequal_shapes(rule.name, arrays)) from None
+        refuse_unequal_shapes(rule.name, arrays)
+        raise
     if modes.is_grad_enabled() and nodes.any_needs_grad(tensors):
         record(plan, tensors, arrays, out)
     for observer in modes.observers():
@@ -210,15 +238,16 @@ def apply_rule(rule: Rule, operands: tuple[Any, ...]) -> "Tensor":
     return out
 
 
-def unequal_shapes(name: str, arrays: list[Any]) -> str:
-    """The error for operands whose shapes do not broadcast."""
-    a, b = (np.shape(x) for x in arrays)
-    at = next(i for i in range(1, len(a) + 1) if a[-i] != b[-i] and 1 not in (a[-i], b[-i]))
-    place = max(len(a), len(b)) - at
-    return (
-        f"{name}: The size of tensor a ({a[-at]}) must match the size of tensor b ({b[-at]}) at "
-        f"non-singleton dimension {place}; got shapes {a} and {b}"
-    )
+def refuse_unequal_shapes(name: str, arrays: list[Any]) -> None:
+    """Refuse operands whose shapes do not broadcast."""
+    a, b = (np.shape(x) for x in (*arrays, 0)[:2])
+    for at in range(1, min(len(a), len(b)) + 1):
+        if a[-at] != b[-at] and 1 not in (a[-at], b[-at]):
+            place = max(len(a), len(b)) - at
+            raise RuntimeError(
+                f"{name}: The size of tensor a ({a[-at]}) must match the size of tensor b "
+                f"({b[-at]}) at non-singleton dimension {place}; got shapes {a} and {b}"
+            ) from None
 
 
 def as_operands(operands: tuple[Any, ...]) -> Sequence[Any]:
@@ -231,32 +260,119 @@ def as_operands(operands: tuple[Any, ...]) -> Sequence[Any]:
     return operands
 
 
-def as_arrays(rule: Rule, keeps_integers: bool, operands: Sequence[Any]) -> list[Any]:
-    """Arrays and numbers for the rule, in the dtype that PyTorch's promotion gives."""
+def of_one_dtype(rule: Any, operands: Sequence[Any]) -> Any:
+    """Arrays and numbers for the rule where every tensor is of float32, or of float64; None where
+    that is not so."""
     kinds = [nodes.array_of(x).dtype for x in operands if isinstance(x, nodes.TensorBase)]
     wanted = kinds[0]
-    alike = kinds[-1] is wanted and wanted.kind == "f"
-    if not alike:
-        arrays = [x._array for x in operands if isinstance(x, nodes.TensorBase)]
-        numbers = [x for x in operands if not isinstance(x, nodes.TensorBase)]
-        wanted = dtypes.promoted(arrays, numbers)
-        if wanted.kind != "f" and not keeps_integers:
-            wanted = dtypes.get_default_dtype().numpy
+    if not (wanted is FLOAT32 or wanted is FLOAT64) or kinds[-1] is not wanted:
+        return None
     return [
-        nodes.array_of(x) if alike and isinstance(x, nodes.TensorBase)
-        else as_array(x, wanted, rule.name)
+        nodes.array_of(x) if isinstance(x, nodes.TensorBase) else as_float(x, rule)
         for x in operands
     ]  # fmt: skip
 
 
-def as_array(x: Any, wanted: Any, where: str) -> Any:
-    """The array of a tensor in this dtype; a number as Python's own."""
+def as_float(x: Any, rule: Any) -> float:
+    """A number beside floating tensors."""
+    if type(x) is float:
+        return x
+    if type(x) is int and -(2**62) < x < 2**62:
+        return float(x)
+    if rule.name == "sub":
+        refuse_bools([dtypes.of_number(x)])
+    return float(value.as_float(dtypes.within_64_bits(x), rule.name))
+
+
+def promoted(name: str, keeps_integers: bool, operands: Sequence[Any]) -> Any:
+    """The dtype of the value of the rule `name` on operands of several dtypes or none that is
+    common."""
+    arrays = [x._array for x in operands if isinstance(x, nodes.TensorBase)]
+    numbers = [x for x in operands if not isinstance(x, nodes.TensorBase)]
+    wanted = np.dtype(dtypes.promoted(arrays, numbers).type)
+    if name == "sub":
+        refuse_bools([a.dtype for a in arrays] + [dtypes.of_number(x) for x in numbers])
+    if wanted.kind == "f" or (keeps_integers and wanted.kind != "b"):
+        return wanted
+    return of_bools(name) if keeps_integers else dtypes.get_default_dtype().numpy
+
+
+def of_bools(name: str) -> Any:
+    """The dtype of the value of a rule that keeps integers, on bools."""
+    if name == "neg":
+        raise RuntimeError(
+            "neg: Negation, the `-` operator, on a bool tensor is not supported; for a mask use "
+            "`~x` or x.logical_not(), for numbers -x.int()"
+        )
+    if name == "square":
+        return dtypes.int64.numpy
+    if name not in KEEPS_BOOLS:
+        raise NotImplementedError(
+            f"{name}: not implemented for bool: needs integers or floats; use x.int() or x.float()"
+        )
+    return dtypes.bool.numpy
+
+
+def refuse_bools(kinds: list[Any]) -> None:
+    """Refuse a difference with bools in it."""
+    bools = [d.kind for d in kinds].count("b")
+    if bools == 2:
+        raise RuntimeError(
+            "sub: Subtraction, the `-` operator, with two bool tensors is not supported; use "
+            "`a ^ b` or a.logical_xor(b), for numbers a.int() - b.int()"
+        )
+    if bools:
+        raise RuntimeError(
+            "sub: Subtraction, the `-` operator, with a bool tensor is not supported; to turn a "
+            "mask over use `~x` or x.logical_not(), for numbers x.int() or x.float()"
+        )
+
+
+def as_array(x: Any, wanted: Any, rule: Any) -> Any:
+    """The array of a tensor in this dtype; a number as Python's float or as NumPy's integer."""
     if isinstance(x, nodes.TensorBase):
         array = nodes.array_of(x)
-        return array if array.dtype is wanted else array.astype(wanted, copy=False)
-    if wanted.kind != "f":
-        return int(x)
-    return float(x) if type(x) is float or type(x) is int else value.as_float(x, where)
+        return array if array.dtype is wanted else cast(array, wanted, rule)
+    return as_float(x, rule) if wanted.kind == "f" else as_integer(x, wanted, rule.name)
+
+
+def cast(array: Any, wanted: Any, rule: Any) -> Any:
+    """The array in this dtype; a factor of shape () beside float16 in float32."""
+    factor = wanted is FLOAT16 and not array.ndim and rule.name in SCALING
+    with quiet():
+        return array.astype(FLOAT32 if factor else wanted, copy=False)
+
+
+def as_integer(x: Any, wanted: Any, name: str) -> Any:
+    """A number beside tensors of an integer dtype or of bool: its last bits. A limit and an
+    exponent must be of the dtype, an exponent not negative."""
+    if name not in LIMITED:
+        return dtypes.wrapped(x, wanted)
+    if name == "pow_number" and x < 0:
+        raise RuntimeError(
+            f"pow: Integers to negative integer powers are not allowed; got the exponent {x}; use "
+            f"x.float() ** {x}"
+        )
+    return dtypes.checked(x, wanted)
+
+
+def half(x: Any) -> Any:
+    """A number rounded to float16; an array as it is."""
+    return x if isinstance(x, ndarray) else float(np.float16(x))
+
+
+def in_single(x: Any) -> Any:
+    """An array of float16 in float32; anything else as it is."""
+    return x.astype(FLOAT32) if isinstance(x, ndarray) and x.dtype == FLOAT16 else x
+
+
+def whole_powers(a: Any, b: Any) -> Any:
+    """a ** b of integers; by a negative b 0, but for the bases 1 and -1."""
+    negative = b < 0
+    if not np.any(negative):
+        return np.asarray(np.power(a, b), a.dtype)
+    inverse = np.where(a == 1, 1, np.where(a == -1, 1 - 2 * (b & 1), 0))
+    return np.asarray(np.where(negative, inverse, np.power(a, np.where(negative, 0, b))), a.dtype)
 
 
 def record(plan: Plan, operands: Sequence[Any], arrays: list[Any], out: "Tensor") -> None:
@@ -299,8 +415,10 @@ def operand(x: Any) -> Any:
     """x as an operand of an operator: a tensor, a Value or a number; NotImplemented otherwise."""
     if isinstance(x, (nodes.TensorBase, value.Value)) or type(x) in (float, int):
         return x
-    if value.is_number(x) or isinstance(x, np.bool_):
+    if value.is_number(x):
         return x
+    if isinstance(x, np.bool_):
+        return bool(x)
     return constant(x) if isinstance(x, np.ndarray) else NotImplemented
 
 
@@ -695,7 +813,6 @@ class Tensor(nodes.TensorBase):
     __lt__, __le__ = comparison("less"), comparison("less_equal")
     __gt__, __ge__ = comparison("greater"), comparison("greater_equal")
     __eq__, __ne__ = comparison("equal"), comparison("not_equal")
-    lt, le, gt, ge, eq, ne = __lt__, __le__, __gt__, __ge__, __eq__, __ne__
 
     def __hash__(self) -> int:
         return id(self) >> 4
@@ -750,7 +867,8 @@ class Tensor(nodes.TensorBase):
         node = out._node
         if node is not None and isinstance(node._saved[0], nodes.Saved):
             node._saved[0] = nodes.Saved(copy_of(self), None, False)
-        np.copyto(self._array, out._array, casting="unsafe")
+        with quiet():
+            np.copyto(self._array, out._array, casting="unsafe")
         nodes.count_change(self)
         if node is not None and isinstance(node._saved[-1], nodes.Saved):
             node._saved[-1] = nodes.Saved(self, 0, False)
@@ -837,11 +955,13 @@ def directly(x: Tensor, rule: Rule, operands: tuple[Any, ...]) -> bool:
     """Change x in place with no array in between, where the rule is one loop of NumPy over numbers
     of x's own dtype and shape, or one number; False where it is not."""
     loop = LOOPS.get(rule.name)
-    if loop is None or x._array.dtype.kind != "f" or modes.observers():
+    if loop is None or modes.observers():
         return False
-    arrays = as_arrays(rule, plan_of(rule).keeps_integers, as_operands(operands))
+    arrays = of_one_dtype(rule, as_operands(operands))
+    if arrays is None:
+        return False
     a, b = arrays if len(arrays) == 2 else (arrays[0], None)
-    if a is not x._array or (isinstance(b, ndarray) and b.shape != a.shape and b.ndim):
+    if isinstance(b, ndarray) and b.shape != a.shape and b.ndim:
         return False
     loop(a, b, a)
     nodes.count_change(x)
@@ -860,6 +980,13 @@ def fits_in_place(x: Tensor, out: Tensor, name: str) -> None:
             f"{name}: result type {out.dtype} can't be cast to the desired output type {x.dtype}; "
             "use the out-of-place form"
         )
+
+
+def put_in_place(x: Tensor, out: Tensor, name: str) -> Tensor:
+    """x, with a result put into it, where it can hold it."""
+    fits_in_place(x, out, name)
+    changed: Tensor = x.copy_(out)
+    return changed
 
 
 links.constant = constant

@@ -10,6 +10,7 @@ cdef class Plan:
     cdef public list needs
     cdef public bint keeps_integers, selection
     cpdef compute(self, list arrays)
+    cpdef compute_in(self, object wanted, list arrays)
     cpdef node(self)
 
 cpdef Plan plan_of(object rule)
@@ -25,8 +26,10 @@ cpdef as_ndarray(object x)
 cpdef make(object array)
 cpdef apply_rule(object rule, tuple operands)
 cpdef as_operands(tuple operands)
-cpdef list as_arrays(object rule, bint keeps_integers, object operands)
-cpdef as_array(object x, object wanted, object where)
+@cython.locals(kinds=list)
+cpdef of_one_dtype(object rule, object operands)
+cpdef as_float(object x, object rule)
+cpdef as_array(object x, object wanted, object rule)
 @cython.locals(node=RuleBase, edges=list, saved=list, i=Py_ssize_t, keep=int)
 cpdef record(Plan plan, object operands, list arrays, nodes.TensorBase out)
 cpdef operand(object x)

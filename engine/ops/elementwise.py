@@ -5,9 +5,9 @@ All other rules are functions of `engine` as they stand: `engine.exp` is the rul
 
 from typing import Any
 
-from engine import value
+from engine import dtypes, value
 from engine.registry import RULES
-from engine.tensors import Tensor
+from engine.tensors import Tensor, refuse_bools
 
 
 def pow(input: Any, exponent: Any) -> Any:
@@ -16,6 +16,13 @@ def pow(input: Any, exponent: Any) -> Any:
     if isinstance(input, Tensor):
         return input._apply_rule(rule, (input, exponent))
     return rule(input, exponent)
+
+
+def pow_(input: Tensor, exponent: Any) -> Tensor:
+    """pow in place."""
+    return input._apply_in_place(
+        RULES["pow_number" if value.is_number(exponent) else "pow"], exponent
+    )
 
 
 def leaky_relu(input: Any, negative_slope: float = 0.01) -> Any:
@@ -68,14 +75,33 @@ def clamp_(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
     return input if max is None else input._apply_in_place(RULES["clamp_max"], max)
 
 
+def scaled(name: str, input: Any, other: Any, alpha: float) -> Any:
+    """alpha * other, in the dtype of its sum with input; of integers alpha is an integer too."""
+    if alpha == 1:
+        return other
+    if not isinstance(input, Tensor) and not isinstance(other, Tensor):
+        return alpha * other
+    wanted = dtypes.result_type(input, other)
+    if name.startswith("sub"):
+        refuse_bools([dtypes.result_type(x, x).numpy for x in (input, other)])
+    if not wanted.is_floating_point and isinstance(alpha, float):
+        raise RuntimeError(
+            f"{name}: For integral input tensors, argument alpha must not be a floating point "
+            f"number; got {alpha}: convert them with .float()"
+        )
+    if not isinstance(other, Tensor):
+        return alpha * other
+    return other.to(wanted) * alpha
+
+
 def add(input: Any, other: Any, *, alpha: float = 1, out: Any = None) -> Any:
     """input + alpha * other, elementwise; written into the tensor `out` where one is given."""
-    return RULES["add"](input, other if alpha == 1 else alpha * other, out=out)
+    return RULES["add"](input, scaled("add", input, other, alpha), out=out)
 
 
 def sub(input: Any, other: Any, *, alpha: float = 1, out: Any = None) -> Any:
     """input - alpha * other, elementwise; written into the tensor `out` where one is given."""
-    return RULES["sub"](input, other if alpha == 1 else alpha * other, out=out)
+    return RULES["sub"](input, scaled("sub", input, other, alpha), out=out)
 
 
 multiply = mul = RULES["mul"]
@@ -85,7 +111,7 @@ absolute = RULES["abs"]
 subtract = sub
 clip = clamp
 
-for _f in (pow, leaky_relu, elu, clamp_min, clamp_max, clamp, clamp_, add, sub):
+for _f in (pow, pow_, leaky_relu, elu, clamp_min, clamp_max, clamp, clamp_, add, sub):
     setattr(Tensor, _f.__name__, _f)
 for _name, _old in (
     ("multiply", "mul"),

@@ -6,6 +6,7 @@
 from collections.abc import Callable
 from typing import Any
 
+from engine.ops.elementwise import scaled
 from engine.ops.linear import addmm, addmv, baddbmm, tril, triu
 from engine.ops.logic import (
     bitwise_and,
@@ -19,16 +20,16 @@ from engine.ops.logic import (
 )
 from engine.ops.scans import cumprod, cumsum
 from engine.registry import RULES
-from engine.tensors import Tensor, method
+from engine.tensors import Tensor, method, put_in_place
 
 
 def copied_back(operation: Callable[..., Tensor]) -> None:
     """Give Tensor the form in place of an operation."""
 
     def in_place(input: Tensor, *args: Any, **options: Any) -> Tensor:
-        return input.copy_(operation(input.clone(), *args, **options))
+        return put_in_place(input, operation(input.clone(), *args, **options), name)
 
-    in_place.__name__ = f"{operation.__name__}_"
+    name = in_place.__name__ = f"{operation.__name__}_"
     in_place.__doc__ = f"{operation.__name__} in place."
     method(in_place)
 
@@ -44,13 +45,13 @@ for _operation in (
 @method
 def add_(input: Tensor, other: Any, *, alpha: float = 1) -> Tensor:
     """Add alpha * other in place."""
-    return input._apply_in_place(RULES["add"], other if alpha == 1 else alpha * other)
+    return input._apply_in_place(RULES["add"], scaled("add_", input, other, alpha))
 
 
 @method
 def sub_(input: Tensor, other: Any, *, alpha: float = 1) -> Tensor:
     """Take alpha * other away in place."""
-    return input._apply_in_place(RULES["sub"], other if alpha == 1 else alpha * other)
+    return input._apply_in_place(RULES["sub"], scaled("sub_", input, other, alpha))
 
 
 for _name, _old in (

@@ -27,10 +27,11 @@ from engine.ops.shape import (
     copy_,
     fill_,
     filling,
-    of_dtype,
     unsqueeze,
 )
+from engine.quiet import quiet
 from engine.tensors import Operation, Tensor, make, method
+from engine.value import is_number
 
 kernels = builds.module("kernels")
 
@@ -324,7 +325,7 @@ def setitem(input: Tensor, index: Any, value: Any) -> None:
 def assigned(x: Any, target: Tensor, same_dtype: bool) -> Any:
     """What is assigned, as a number or a tensor without more dimensions than it needs."""
     if isinstance(x, (int, float)):
-        return of_dtype(x, target._array.dtype)
+        return dtypes.checked(x, target._array.dtype)
     x = as_operand(x, target)
     if not isinstance(x, Tensor) or not x.ndim:
         return filling("setitem", x, target)
@@ -766,7 +767,8 @@ class Where(Operation):
     def forward(ctx: Any, condition: Tensor, a: Any, b: Any) -> Tensor:
         ctx.save_for_backward(condition)
         wanted = common_dtype(a, b)
-        both = [np.asarray(as_array(x), wanted) for x in (a, b)]
+        with quiet():
+            both = [side(x, wanted) for x in (a, b)]
         return make(np.asarray(np.where(condition._array, *both)))
 
     @staticmethod
@@ -776,6 +778,13 @@ class Where(Operation):
         a = where(condition, g, 0.0) if for_a else None
         b = where(condition, 0.0, g) if for_b else None
         return None, a, b
+
+
+def side(x: Any, wanted: Any) -> Any:
+    """The array of one side of a choice in this dtype."""
+    if isinstance(x, Tensor):
+        return x._array.astype(wanted, copy=False)
+    return np.asarray(x, wanted) if wanted.kind == "f" else dtypes.checked(x, wanted)
 
 
 def common_dtype(a: Any, b: Any) -> Any:
@@ -806,7 +815,11 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
 def choices(a: Any, b: Any) -> tuple[Any, Any]:
     """Both sides of where as tensors or numbers; a Value takes the dtype of the tensor beside."""
     like = next((x for x in (a, b) if isinstance(x, Tensor)), make(np.zeros(())))
-    return as_operand(a, like), as_operand(b, like)
+    sides = as_operand(a, like), as_operand(b, like)
+    for x in sides:
+        if not isinstance(x, (Tensor, np.bool_)) and not is_number(x):
+            raise TypeError(f"where: input and other must be tensors, Values or numbers; got {x!r}")
+    return sides
 
 
 @method

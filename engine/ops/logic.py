@@ -8,7 +8,7 @@ import numpy as np
 from engine.ops.dims import broadcast
 from engine.ops.stepwise import alike
 from engine.quiet import quiet
-from engine.tensors import Tensor, checked_operand, make, method, operand
+from engine.tensors import Tensor, checked_operand, make, method, operand, put_in_place
 
 Number = float | Tensor
 
@@ -42,6 +42,7 @@ def in_place(compare: Callable[[Any, Any], Tensor]) -> None:
 
 
 for _compare in (eq, ne, lt, le, gt, ge):
+    method(_compare)
     in_place(_compare)
 
 
@@ -115,6 +116,15 @@ def equal(input: Tensor, other: Tensor) -> bool:
     return bool(np.array_equal(input._array, other._array))
 
 
+def both(name: str, input: Tensor, other: Any) -> tuple[Any, Any]:
+    """The arrays of two tensors."""
+    if not isinstance(other, Tensor):
+        raise TypeError(
+            f"{name}: other must be a Tensor; got {type(other).__name__}: use engine.tensor(...)"
+        )
+    return input._array, other._array
+
+
 @method
 def logical_not(input: Tensor) -> Tensor:
     """Whether each element is 0 or False."""
@@ -124,19 +134,19 @@ def logical_not(input: Tensor) -> Tensor:
 @method
 def logical_and(input: Tensor, other: Tensor) -> Tensor:
     """Whether both elements are not 0."""
-    return make(np.asarray(np.logical_and(input._array, other._array)))
+    return make(np.asarray(np.logical_and(*both("logical_and", input, other))))
 
 
 @method
 def logical_or(input: Tensor, other: Tensor) -> Tensor:
     """Whether at least one of both elements is not 0."""
-    return make(np.asarray(np.logical_or(input._array, other._array)))
+    return make(np.asarray(np.logical_or(*both("logical_or", input, other))))
 
 
 @method
 def logical_xor(input: Tensor, other: Tensor) -> Tensor:
     """Whether exactly one of both elements is not 0."""
-    return make(np.asarray(np.logical_xor(input._array, other._array)))
+    return make(np.asarray(np.logical_xor(*both("logical_xor", input, other))))
 
 
 def whole_numbers(name: str, *operands: Any) -> list[Any]:
@@ -181,7 +191,7 @@ def operators(name: str, f: Callable[[Any, Any], Tensor]) -> None:
         return other if other is NotImplemented else f(self, other)
 
     def in_place(self: Tensor, other: Any) -> Tensor:
-        return self.copy_(f(self, other))
+        return put_in_place(self, f(self, checked_operand(other)), f"{f.__name__}_")
 
     setattr(Tensor, f"__{name}__", of)
     setattr(Tensor, f"__r{name}__", of)

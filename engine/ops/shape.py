@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from engine import builds, modes, views
+from engine import builds, dtypes, modes, views
 from engine.devices import contiguous_format, preserve_format
 from engine.nodes import Value
 from engine.ops.dims import Sizes, axis, broadcast, complete, each_axis, sizes
@@ -259,25 +259,7 @@ def filling(name: str, x: Any, input: Tensor) -> Any:
             f"{name}: can't assign a {type(x).__name__} to a tensor: it needs a number, a Value or "
             "a tensor; engine.tensor(...) makes one"
         )
-    return of_dtype(x, input._array.dtype)
-
-
-def of_dtype(x: Any, dtype: Any) -> Any:
-    """A Python number as NumPy's of this dtype; RuntimeError where it does not fit. As in PyTorch
-    a fraction is cut off, and -1 becomes the largest of an unsigned dtype."""
-    number = x.item() if isinstance(x, (np.number, np.bool_)) else x
-    if dtype.kind == "f" and -65504 <= number <= 65504:  # as far as float16 goes
-        return np.asarray(number, dtype)
-    if isinstance(number, int) and not -(2**63) <= number < 2**64:
-        raise OverflowError(f"int too big to convert: {number}")
-    if dtype.kind in "iu":
-        fits = abs(int(number)) <= np.iinfo(dtype).max + 1 if math.isfinite(number) else False
-        number = int(number) if fits else number
-    else:
-        fits = dtype.kind == "b" or not float(np.finfo(dtype).max) < abs(number) < math.inf
-    if not fits:
-        raise RuntimeError(f"value cannot be converted to type {dtype} without overflow: {x}")
-    return np.asarray(number, dtype) if dtype.kind != "u" else np.asarray(number).astype(dtype)
+    return dtypes.checked(x, input._array.dtype)
 
 
 class Zero(InPlace):

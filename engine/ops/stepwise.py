@@ -20,6 +20,7 @@ from engine.tensors import (
     make,
     method,
     operand,
+    put_in_place,
 )
 
 Number = float | Tensor
@@ -32,7 +33,7 @@ def in_place(f: Callable[..., Tensor]) -> Callable[..., Tensor]:
     def changed(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         operands = (self, *args)
         views.check(self, name, modes.is_grad_enabled() and any_needs_grad(operands))
-        return self.copy_(f(self, *args, **kwargs))
+        return put_in_place(self, f(self, *args, **kwargs), name)
 
     changed.__name__, changed.__doc__ = name, f"{f.__name__}, in place."
     method(changed)
@@ -47,6 +48,10 @@ class Stepwise(Operation):
     @classmethod
     def forward(cls, ctx: Any, x: Tensor) -> Tensor:
         floats = x._array.dtype.kind == "f"
+        if x._array.dtype.kind == "b":
+            raise NotImplementedError(
+                f"{cls.__name__.lower()}: not implemented for bool: needs integers or floats"
+            )
         return make(np.asarray(cls.of(x._array)) if floats else x._array.copy())
 
     @staticmethod
@@ -175,11 +180,23 @@ def alike(*operands: Any) -> list[Any]:
     arrays = [x._array for x in found if isinstance(x, Tensor)]
     broadcast(*(array.shape for array in arrays))
     wanted = dtypes.promoted(arrays, [x for x in found if not isinstance(x, Tensor)])
-    return [cast(x, wanted) if isinstance(x, Tensor) else make(np.array(x, wanted)) for x in found]
+    return [cast(x, wanted) if isinstance(x, Tensor) else number(x, wanted) for x in found]
+
+
+def number(x: Any, wanted: Any) -> Tensor:
+    """A number as a 0-dim tensor; an integer wraps around."""
+    if wanted.kind != "f":
+        return make(np.asarray(dtypes.wrapped(x, wanted)))
+    with quiet():
+        return make(np.asarray(dtypes.within_64_bits(x), wanted))
 
 
 def on_whole_numbers(name: str, b: Tensor) -> None:
-    """Refuse whole numbers divided by 0, which have no inf or nan to give."""
+    """Refuse whole numbers divided by 0, which have no inf or nan to give, and bools."""
+    if b._array.dtype.kind == "b":
+        raise NotImplementedError(
+            f"{name}: not implemented for bool: needs integers or floats; use x.int() or x.float()"
+        )
     if b._array.dtype.kind in "iu" and not b._array.all():
         raise RuntimeError(f"{name}: ZeroDivisionError: whole numbers divided by 0")
 
@@ -256,6 +273,7 @@ def operator(f: Callable[[Any, Any], Tensor], reflected: bool = False) -> Callab
 for _name, _f in {"floordiv": floor_divide, "mod": remainder}.items():
     setattr(Tensor, f"__{_name}__", operator(_f))
     setattr(Tensor, f"__r{_name}__", operator(_f, True))
+    setattr(Tensor, f"__i{_name}__", getattr(Tensor, f"{_f.__name__}_"))
 
 
 class Nextafter(Operation):
