@@ -223,9 +223,14 @@ def taken(array: Any, index: tuple[Any, ...]) -> Any:
 def put_into(array: Any, index: tuple[Any, ...], values: Any, accumulate: bool) -> None:
     """Put values into an array, or add them, each as often as its place occurs."""
     values = np.asarray(values)
+    mask = index[0]
     try:
-        if not accumulate and values.ndim == 0 and is_mask(index[0]):
-            put_under_mask(array, index, values.astype(array.dtype, copy=False))
+        if not accumulate and values.ndim == 0 and is_mask(mask):
+            number = values if values.dtype is array.dtype else values.astype(array.dtype)
+            if mask.ndim == array.ndim:
+                kernels.put_number(array, mask, number)
+            else:
+                array[index] = number
         elif not accumulate:
             array[index] = values
         elif all(is_mask(x) or isinstance(x, slice) for x in index):
@@ -239,13 +244,6 @@ def put_into(array: Any, index: tuple[Any, ...], values: Any, accumulate: bool) 
             f"shape mismatch: value tensor of shape {list(np.shape(values))} cannot be broadcast "
             f"to indexing result of shape {list(array[index].shape)}"
         ) from None
-
-
-def put_under_mask(array: Any, index: tuple[Any, ...], number: Any) -> None:
-    if index[0].ndim == array.ndim:
-        kernels.put_number(array, index[0], number)
-    else:
-        array[index] = number
 
 
 def getitem(input: Tensor, index: Any) -> Tensor:
@@ -282,7 +280,8 @@ class IndexPut(InPlace):
 
     @staticmethod
     def change(x: Tensor, values: Any, index: Any, accumulate: bool) -> None:
-        put_into(x._array, index, as_array(values), accumulate)
+        values = values._array if isinstance(values, Tensor) else values
+        put_into(x._array, index, values, accumulate)
 
     @staticmethod
     def backward(ctx: Any, g: Tensor) -> Any:
