@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from engine import depth, nodes, value
+from engine import depth, interpreter, nodes, value
 from engine.attention import warn
 from engine.nodes import Error, Node, Value, as_node, links
 
@@ -171,7 +171,8 @@ def fit(g: Any, edge: Any, node: Node, i: int, create_graph: bool) -> Any:
         if not sums_to(array.shape, shape):
             raise RuntimeError(wrong_shape(array.shape, shape, node, i))
         g = g.sum_to_size(shape)
-    return g if array.dtype is dtype or array.dtype == dtype else g.to(dtype)
+    found = interpreter.dtype_of(array)
+    return g if found is dtype or found == dtype else g.to(dtype)
 
 
 def fit_number(g: Any, node: Node, i: int, create_graph: bool) -> Any:

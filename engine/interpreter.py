@@ -1,6 +1,7 @@
 """What the compiled build asks of CPython itself; interpreted, Python does all of it unasked.
 
-Compiled, these names are functions of CPython's C interface (`engine_fast/interpreter.pxd`).
+Compiled, these names are functions of CPython's C interface, and of that of NumPy's arrays
+(`engine_fast/interpreter.pxd`).
 """
 
 import math
@@ -81,6 +82,21 @@ def same_items(xs: list[Any], ys: list[Any]) -> bool:
 def doubles(row: Any) -> Any:
     """The doubles of a row, by index; as long as the row lives."""
     return row
+
+
+def dtype_of(array: Any) -> Any:
+    """The dtype of an array."""
+    return array.dtype
+
+
+def holds_floats(array: Any) -> bool:
+    """Whether the dtype of an array is one of floating point."""
+    return bool(array.dtype.kind == "f")
+
+
+def can_write(array: Any) -> bool:
+    """Whether the numbers of an array may be changed."""
+    return bool(array.flags.writeable)
 
 
 identity = id

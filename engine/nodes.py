@@ -292,14 +292,14 @@ def as_node(x: Any, scalar: bool) -> Any:
 
 def is_floating(x: Any) -> bool:
     """Whether x can have a gradient."""
-    return isinstance(x, value.Value) or x._array.dtype.kind == "f"
+    return isinstance(x, value.Value) or interpreter.holds_floats(x._array)
 
 
 def shape_of(x: Any) -> Any:
     """What the gradient of an output must look like: (shape, dtype), None for a number, False
     for what has none."""
     if isinstance(x, TensorBase):
-        return x._array.shape, x._array.dtype
+        return x._array.shape, interpreter.dtype_of(x._array)
     return None if isinstance(x, value.Value) else False
 
 

@@ -142,9 +142,9 @@ class Plan:
 
 def plan_of(rule: Any) -> Plan:
     """The plan of a rule, made if it has none yet."""
-    if rule.plan is None:
-        rule.plan = Plan(rule)
-    plan: Plan = rule.plan
+    plan: Any = rule.plan
+    if plan is None:
+        plan = rule.plan = Plan(rule)
     return plan
 
 
@@ -263,7 +263,9 @@ def as_operands(operands: tuple[Any, ...]) -> Sequence[Any]:
 def of_one_dtype(rule: Any, operands: Sequence[Any]) -> Any:
     """Arrays and numbers for the rule where every tensor is of float32, or of float64; None where
     that is not so."""
-    kinds = [nodes.array_of(x).dtype for x in operands if isinstance(x, nodes.TensorBase)]
+    kinds = [
+        interpreter.dtype_of(nodes.array_of(x)) for x in operands if isinstance(x, nodes.TensorBase)
+    ]
     wanted = kinds[0]
     if not (wanted is FLOAT32 or wanted is FLOAT64) or kinds[-1] is not wanted:
         return None
@@ -495,7 +497,7 @@ def own(g: Any, leaf: Any, held: tuple[int, int]) -> Any:
 def added_to(x: Any, g: Any) -> Any:
     """x with g, a gradient of its shape and dtype, added to it: in place where it may be."""
     into = nodes.array_of(x)
-    if not into.flags.writeable:
+    if not interpreter.can_write(into):
         return make(LOOPS["add"](into, nodes.array_of(g)))
     LOOPS["add"](into, nodes.array_of(g), into)
     nodes.count_change(x)

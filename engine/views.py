@@ -9,7 +9,7 @@ next looked at; after one of a view, the base becomes the result of a `CopySlice
 from collections.abc import Callable
 from typing import Any
 
-from engine import memory, modes, nodes
+from engine import interpreter, memory, modes, nodes
 from engine.nodes import FREED, Node, edge_of
 
 # Why a change in place of a view would give wrong gradients.
@@ -185,7 +185,7 @@ def check(x: Any, name: str, recorded: bool) -> None:
 
     recorded: whether gradients are on and one of the operands requires one.
     """
-    if not x._array.flags.writeable:
+    if not interpreter.can_write(x._array):
         x._array = apart(x._array, name)
     if recorded:
         check_recorded(x, name)

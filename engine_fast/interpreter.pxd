@@ -58,6 +58,11 @@ cdef extern from *:
     bint same_bits "engine_same_bits"(double a, double b)
     bint same_items "engine_same_items"(list xs, list ys)
 
+cdef extern from "arrays.h":
+    object dtype_of "engine_dtype_of"(object array)
+    bint holds_floats "engine_holds_floats"(object array) except -1
+    bint can_write "engine_can_write"(object array) except -1
+
 cdef extern from *:
     """
     #ifdef __PYX_HAVE__engine_fast__modes  /* every other module would have its own */
