@@ -18,7 +18,7 @@ ROOT = Path(__file__).absolute().parent.parent
 NOT_COMPILED = ("elementary", "interpreter")  # their .pxd give the same names to C functions
 # Modules that `import engine.NAME` finds compiled, in the order of their imports.
 IN_PLACE = (
-    *("modes", "value", "fused", "quiet", "nodes", "checks", "function", "graph"),
+    *("modes", "value", "fused", "quiet", "nodes", "depth", "checks", "function", "graph"),
     *("differentiation", "views", "tensors", "tape"),
 )
 TO_BUILD = (

@@ -39,7 +39,7 @@ def saveable(node: Any, tensors: tuple[Any, ...], again: bool) -> None:
 def abandoned(node: Any) -> bool:
     """Whether, outside of walks, no output and no later node leads to the node of a Function any
     more, so that it lives in a name of the user's alone. The nodes of Values are not asked."""
-    if depth.depth.level or not node._edges or None in node._shapes:
+    if depth.in_walk() or not node._edges or None in node._shapes:
         return False
     referrers = gc.get_referrers(node)
     return True not in [isinstance(x, (tuple, nodes.TensorBase)) for x in referrers]

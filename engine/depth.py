@@ -7,30 +7,26 @@ a thread about a thousand.
 import threading
 from collections.abc import Callable
 
-from engine import modes
+from engine import interpreter, modes
 
 LEVELS = 60
 
 
-class Depth(threading.local):
-    """How many walks are under way in this thread."""
-
-    level = 0
-
-
-depth = Depth()
+def in_walk() -> bool:
+    """Whether a walk is under way in this thread."""
+    return interpreter.thread.walks > 0
 
 
 def run(walk: Callable[[], None]) -> None:
     """Run a walk, in a thread of its own where too many are under way in this one."""
-    depth.level += 1
+    interpreter.thread.walks += 1
     try:
-        if depth.level < LEVELS:
+        if interpreter.thread.walks < LEVELS:
             walk()
         else:
             in_helper_thread(walk)
     finally:
-        depth.level -= 1
+        interpreter.thread.walks -= 1
 
 
 def in_helper_thread(walk: Callable[[], None]) -> None:

@@ -11,13 +11,15 @@ from typing import Any
 
 
 class Thread(threading.local):
-    """What holds in one thread; `modes` alone knows what it means. A new thread starts with this.
+    """What holds in one thread. A new thread starts with this.
 
-    Compiled, `thread` is a C variable of each thread, and only `modes` reaches it.
+    Compiled, `thread` is a C variable of each thread, and of each module: `modes` has the first two
+    fields to itself, and `depth` the last.
     """
 
     grad_enabled = True
     observed = False
+    walks = 0
 
 
 thread = Thread()

@@ -2,7 +2,7 @@
 
 cimport cython
 
-from engine_fast cimport interpreter, nodes, value
+from engine_fast cimport depth, interpreter, nodes, value
 
 cpdef saveable(object node, tuple tensors, bint again)
 cpdef bint abandoned(nodes.NodeBase node) except -1

@@ -65,17 +65,19 @@ cdef extern from "arrays.h":
 
 cdef extern from *:
     """
-    #ifdef __PYX_HAVE__engine_fast__modes  /* every other module would have its own */
+    /* Each module has its own: none but these two may have one. */
+    #if defined(__PYX_HAVE__engine_fast__modes) || defined(__PYX_HAVE__engine_fast__depth)
     #ifdef _MSC_VER
     #define ENGINE_OF_THREAD __declspec(thread)
     #else
     #define ENGINE_OF_THREAD __thread
     #endif
-    static ENGINE_OF_THREAD struct { int grad_enabled, observed; } engine_thread = {1, 0};
+    static ENGINE_OF_THREAD struct { int grad_enabled, observed, walks; } engine_thread = {1, 0, 0};
     #endif
     """
     struct Thread:
         bint grad_enabled, observed
+        int walks
     Thread thread "engine_thread"
 
 cdef extern from "pool.h":

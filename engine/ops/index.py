@@ -22,7 +22,6 @@ from engine.ops.shape import (
     Select,
     Slice,
     along,
-    as_array,
     as_operand,
     copy_,
     fill_,
