@@ -20,6 +20,7 @@ from engine import (
     free_threading as free_threading,
     func as func,
     habits,
+    leaves as leaves,
     nn as nn,
     ops as ops,
     optim as optim,

@@ -215,3 +215,14 @@ def wrong_shape(got: tuple[int, ...], needed: tuple[int, ...], node: Node, i: in
         f"expected shape compatible with {needed}: backward needs to return for "
         f"{node._argument(i)} a gradient of that input's shape"
     )
+
+
+def at_one_place(arrived: dict[int, Any], leaf: Any) -> dict[int, Any]:
+    """What has arrived at a leaf by its place in the graph; in one sum where it came to places
+    that the leaf has left, too."""
+    if len(arrived) == 1:
+        return arrived
+    first, *others = arrived.values()
+    for g in others:
+        first = first + g
+    return {leaf._output_nr: first}

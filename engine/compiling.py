@@ -90,15 +90,14 @@ class Compiled:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if self.refusal:
             raise Refused(self.refusal)
-        if is_plain() or not value._free.acquire(False):
+        if is_plain() or value._free.locked():
             return self.f(*args, **kwargs)
         try:
-            found = self.replay((args, kwargs))
+            with value._free:
+                found = self.replay((args, kwargs))
         except BaseException:  # Ctrl-C may stop a tape half-way, with numbers left in it
             self.tapes.clear()
             raise
-        finally:
-            value._free.release()
         self.calls += 1
         if not found:
             return self.record(args, kwargs)
@@ -123,14 +122,13 @@ class Compiled:
         if self.refusal:
             raise Refused(self.refusal)
         found: list[Batch] = []
-        if lanes and not is_plain() and value._free.acquire(False):
+        if lanes and not is_plain() and not value._free.locked():
             try:
-                found = self.in_lanes(calls)
+                with value._free:
+                    found = self.in_lanes(calls)
             except BaseException:  # as in a call
                 self.tapes.clear()
                 raise
-            finally:
-                value._free.release()
         self.compare_batches(calls, found)
         return self.total(calls, found)
 
@@ -226,13 +224,11 @@ class Compiled:
         except Refused as error:
             self.refuse(str(error))
         self.recordings += 1
-        if not value._free.acquire(False):
+        if value._free.locked():
             return eager
-        try:
+        with value._free:
             outcome = recording.tape.replay((args, kwargs), next(value._walks))
             result, inputs = recording.result() if outcome == DONE else (None, [])
-        finally:
-            value._free.release()
         if outcome != DONE:
             self.refuse(MUTATES)
         self.compare(result, eager, inputs)

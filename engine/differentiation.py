@@ -4,10 +4,14 @@ import threading
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from engine import depth, graph, modes, nodes, value
+import numpy as np
+
+from engine import builds, depth, graph, modes, nodes, value
 from engine.attention import warn
 from engine.habits import Value
 from engine.nodes import zero
+
+ADD = builds.module("kernels").elementwise(np.add)
 
 
 class GradientEdge(NamedTuple):
@@ -174,18 +178,49 @@ def accumulate(arrived: list[tuple[Any, Any]], create_graph: bool) -> None:
 
 
 def added(arrived: list[tuple[Any, Any]], create_graph: bool) -> list[tuple[Any, Any]]:
-    """Write the gradients; those with hooks that wait for it, each with what it got."""
-    hooked = []
+    """Write the gradients, all of them, or none where something stops it before; those with hooks
+    that wait for it, each with what it got."""
+    hooked, grads = [], []
     with _adding:
         for x, g in arrived:
             if isinstance(x, value.Value):
-                value.keep(x, g.data if isinstance(g, value.Value) else g)
+                grads.append(g.data if isinstance(g, value.Value) else g)
                 continue
-            first = x._grad is None
-            x._accumulate(g, create_graph)
+            grads.append(x._sum(g, create_graph))
             if x._hooks is not None:
-                hooked.append((x, x._grad if first else g))
-    return hooked
+                hooked.append((x, x._grad is None, g))
+        write(arrived, grads)
+    return [(x, x._grad if first else g) for x, first, g in hooked]
+
+
+def write(arrived: list[tuple[Any, Any]], grads: list[Any]) -> None:
+    """Give each Tensor its new gradient, or add what has arrived to the one that it has; add
+    numbers to the gradients of leaf Values, 0.0 before any, and set those of others."""
+    for i, (x, g) in enumerate(arrived):
+        if isinstance(x, value.Value):
+            give_number(x, grads[i])
+        elif grads[i] is x._grad:
+            add_in_place(grads[i], g)
+        else:
+            give(x, grads[i])
+
+
+def give_number(v: Any, g: float) -> None:
+    """Write the gradient of a Value."""
+    v._grad = v._grad + g if v.is_leaf else g
+    v._requires_grad = 2
+
+
+def give(x: Any, grad: Any) -> None:
+    """Write the gradient of a Tensor."""
+    x._grad = grad
+
+
+def add_in_place(grad: Any, g: Any) -> None:
+    """Add g to the gradient of a Tensor where it is."""
+    into = nodes.array_of(grad)
+    ADD(into, nodes.array_of(g), into)
+    nodes.count_change(grad)
 
 
 def refuse_constants(inputs: tuple[Any, ...], where: str) -> None:

@@ -10,8 +10,7 @@ import sys
 from typing import Any
 
 from engine import differentiation, value
-
-keep = value.keep
+from engine.leaves import keep_all
 
 
 def gil_enabled() -> bool:
@@ -20,11 +19,11 @@ def gil_enabled() -> bool:
     return asked is None or bool(asked())
 
 
-def keep_alone(v: Any, gradient: float) -> None:
-    """`value.keep` while no other thread writes a gradient."""
+def keep_alone(leaves: list[Any]) -> None:
+    """`value.keep_all` while no other thread writes a gradient."""
     with differentiation._adding:
-        keep(v, gradient)
+        keep_all(leaves)
 
 
 if not gil_enabled():
-    value.keep = keep_alone
+    value.keep_all = keep_alone

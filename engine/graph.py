@@ -130,7 +130,7 @@ class Walk:
 
     def visit_leaf(self, leaf: Any, arrived: dict[int, Any]) -> None:
         """Keep a leaf's gradient for the end; one asked for at a place it has left is captured."""
-        for i, g in arrived.items():
+        for i, g in (arrived if self.wanted else checks.at_one_place(arrived, leaf)).items():
             if self.wanted is None or i == leaf._output_nr:
                 self.arrived.append((leaf, g))
             else:

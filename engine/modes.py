@@ -29,20 +29,23 @@ def count(change):
 def set_grad(mode):
     """Switch gradients on or off in this thread; returns what they were."""
     before = interpreter.thread.grad_enabled
-    if mode != before:
-        interpreter.thread.grad_enabled = mode
-        if not interpreter.thread.observed:
-            count(1 if before else -1)
+    changes = mode != before and not interpreter.thread.observed
+    if changes and before:
+        count(1)  # before: a Ctrl-C between leaves one too many, which costs nothing but time
+    interpreter.thread.grad_enabled = mode
+    if changes and mode:
+        count(-1)
     return before
 
 
 def set_observers(observers):
     """Have the functions in this tuple called with each new node; returns those before."""
     before = getattr(state, "observers", ())
+    change = (bool(observers) - bool(before)) * interpreter.thread.grad_enabled
+    count(max(change, 0))
     state.observers = observers
     interpreter.thread.observed = bool(observers)
-    if interpreter.thread.grad_enabled and bool(before) != bool(observers):
-        count(1 if observers else -1)
+    count(min(change, 0))
     return before
 
 

@@ -472,15 +472,16 @@ def holders(g: Any) -> tuple[int, int]:
     return sys.getrefcount(g), sys.getrefcount(g._array)
 
 
-class FirstLeaf:
+class FirstLeaf(nodes.TensorBase):
     """Receives one gradient that nobody else holds, and so tells `own` how many references the
     walk itself makes: that differs between the builds."""
 
     _grad = _hooks = None
     found = (0, 0)
 
-    def _accumulate(self, g: Any, create_graph: bool) -> None:
+    def _sum(self, g: Any, create_graph: bool) -> Any:
         FirstLeaf.found = holders(g)
+        return g
 
 
 def own(g: Any, leaf: Any, held: tuple[int, int]) -> Any:
@@ -492,16 +493,6 @@ def own(g: Any, leaf: Any, held: tuple[int, int]) -> Any:
     if alone and flags.owndata and flags.writeable and array.strides == leaf.strides:
         return array
     return copied_like(array, leaf)
-
-
-def added_to(x: Any, g: Any) -> Any:
-    """x with g, a gradient of its shape and dtype, added to it: in place where it may be."""
-    into = nodes.array_of(x)
-    if not interpreter.can_write(into):
-        return make(LOOPS["add"](into, nodes.array_of(g)))
-    LOOPS["add"](into, nodes.array_of(g), into)
-    nodes.count_change(x)
-    return x
 
 
 def copied_like(array: Any, leaf: Any) -> Any:
@@ -685,16 +676,19 @@ class Tensor(nodes.TensorBase):
             return f"the output has shape {shape}; pass grad_outputs of that shape, or use .sum()"
         return f"this tensor has shape {shape}; reduce it, .sum().backward(), or pass gradient="
 
-    def _accumulate(self, g: "Tensor", create_graph: bool) -> None:
-        """Add g to .grad; the first is kept as it is if nobody else holds it."""
-        if self._grad is None and create_graph:
-            self._grad = make(np.empty_like(self._array)).copy_(g)
-        elif self._grad is None:
-            self._grad = make(own(g, self._array, holders(g)))
-        elif create_graph:
-            self._grad = self._grad + g
-        else:
-            self._grad = added_to(self._grad, g)
+    def _sum(self, g: "Tensor", create_graph: bool) -> Any:
+        """What .grad is to be when g is added; the one that there is where that is done in place.
+        The first is kept as it is if nobody else holds it."""
+        grad = self._grad
+        if grad is not None:
+            if g._array.shape != grad._array.shape:
+                g = make(copied_like(g._array, grad._array))
+            elif not create_graph and interpreter.can_write(grad._array):
+                return grad
+            return grad + g if create_graph else make(LOOPS["add"](grad._array, g._array))
+        if create_graph:
+            return make(np.empty_like(self._array)).copy_(g)
+        return make(own(g, self._array, holders(g)))
 
     def requires_grad_(self, requires_grad: bool = True) -> "Tensor":
         """Set whether operations on this leaf are recorded; returns the tensor."""

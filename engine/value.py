@@ -288,7 +288,7 @@ class Value:
                 "requires_grad = False needs a leaf; this Value is the result of "
                 f"{op_of(self)}: use v.detach() for a Value outside the graph"
             )
-        watch("written", self)._requires_grad = bool(x)
+        watch("written", self)._requires_grad = 1 + has_grad(self) if x else 0
 
     @property
     def is_leaf(self):
@@ -485,10 +485,10 @@ _walks = itertools.count(1)
 
 def walk(root, gradient):
     """Set the gradients of all nodes below root; False, and nothing done, where user code runs."""
-    if modes.observers() or not _free.acquire(False):
+    if modes.observers() or _free.locked():
         return False
     order, leaves = [], []
-    try:
+    with _free:  # not acquire(False): a Ctrl-C right after it would leave the lock taken for ever
         if not arrange(order, root, next(_walks)):
             return False
         root._flight = gradient
@@ -497,11 +497,8 @@ def walk(root, gradient):
             leaves += push_back(order[-100000:])
             del order[-100000:]
         leaves += push_back(order)
-        for v in leaves:
-            keep(v, v._flight)
+        keep_all(leaves)
         return True
-    finally:
-        _free.release()
 
 
 def arrange(order, root, now):
@@ -595,12 +592,13 @@ def contribution(v, gradient, slope):
     return c
 
 
-def keep(v, gradient):
-    """A leaf adds to its gradient, an inner node sets it."""
-    if v._requires_grad == 2 and (v._extra is None or v.is_leaf):
-        v._grad += gradient
-    else:
-        v._grad = gradient
+def keep_all(leaves):
+    """Leaves add what has arrived to their gradients, 0.0 before any; others set theirs."""
+    for v in leaves:
+        if v._extra is None or v.is_leaf:
+            v._grad += v._flight
+        else:
+            v._grad = v._flight
         v._requires_grad = 2
 
 

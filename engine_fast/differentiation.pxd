@@ -16,3 +16,7 @@ cpdef walked(list roots, list gradients, object inputs, object retain, object cr
 cpdef accumulated(list roots, list gradients, object retain, object create, object inputs)
 cpdef accumulate(list arrived, bint create_graph)
 cpdef list added(list arrived, bint create_graph)
+cpdef write(list arrived, list grads)
+cpdef give_number(value.Value v, double g)
+cpdef give(nodes.TensorBase x, object grad)
+cpdef add_in_place(nodes.TensorBase grad, nodes.TensorBase g)

@@ -38,6 +38,5 @@ cpdef bint is_fresh(nodes.NodeBase ctx, tuple args, object out) except -1
 cpdef joined(nodes.NodeBase ctx, tuple args, object out)
 cpdef applied_in_place(object operation, object name, tuple args)
 cpdef checked_operand(object x)
-cpdef added_to(nodes.TensorBase x, nodes.TensorBase g)
 @cython.locals(arrays=list)
 cpdef bint directly(nodes.TensorBase x, object rule, tuple operands) except -1

@@ -50,7 +50,8 @@ cdef Value further(Extra extra, long long now, list order)
 cdef list push_back(list order)
 @cython.locals(c=double)
 cpdef double contribution(Value v, double gradient, double slope) except? -1
-cpdef int keep(Value v, double gradient) except -1
+@cython.locals(v=Value)
+cpdef keep_all(list leaves)
 cpdef bint has_grad(Value v)
 @cython.locals(p=Value, i=Py_ssize_t, c=double, slopes="double *")
 cdef int spread(Value v, double g, Extra extra) except -1

@@ -222,3 +222,22 @@ def test_an_expanded_tensor_assigned_to_grad_is_added_to_as_well():
     (x * torch.tensor([1.0, 2.0, 3.0])).sum().backward()
     assert x.grad.tolist() == [2.0, 3.0, 4.0]
     assert given.tolist() == [1.0, 1.0, 1.0]
+
+
+@pytest.mark.filterwarnings("ignore:Using backward")
+@pytest.mark.parametrize("create_graph", [False, True])
+@pytest.mark.parametrize("there", [False, True])
+def test_a_leaf_turned_in_place_gets_one_sum_of_what_arrives_from_before_and_after(
+    there, create_graph
+):
+    x, w = torch.ones(2, 2, requires_grad=True), torch.tensor([[1.0, 2.0], [3.0, 4.0]])
+    before = (x * w).sum()
+    with torch.no_grad():
+        x.t_()
+    if there:
+        x.grad = torch.ones(2, 2)
+    seen = []
+    x.register_hook(seen.append)
+    (before + (x * w).sum()).backward(create_graph=create_graph)
+    assert [g.tolist() for g in seen] == [[[2.0, 4.0], [6.0, 8.0]]]
+    assert (x.grad - there).tolist() == [[2.0, 4.0], [6.0, 8.0]]

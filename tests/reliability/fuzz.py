@@ -106,10 +106,12 @@ def attempt(work, *also):
 
 
 def order_differs(index):
-    """Whether numbers stand beside arrays, lists or truths: NumPy then takes a number for an
-    array too, and may put the dimensions elsewhere than PyTorch does."""
-    kinds = {"number" if type(i) is int else type(i).__name__ for i in index}
-    return "number" in kinds and bool(kinds & {"list", "ndarray", "bool"})
+    """Whether NumPy may put the dimensions elsewhere than PyTorch does: where numbers stand beside
+    arrays, lists or truths, NumPy takes a number for an array too; and where ... stands between
+    two arrays and means no dimension, they lie apart for NumPy alone."""
+    kinds = ["number" if type(i) is int else type(i).__name__ for i in index]
+    arrays = [kind for kind in kinds if kind in ("list", "ndarray", "bool")]
+    return bool(arrays) and ("number" in kinds or ("ellipsis" in kinds and len(arrays) > 1))
 
 
 def shapes(data):

@@ -1,10 +1,14 @@
 """Ctrl-C, a signal handler that raises, and memory that runs out: state stays usable."""
 
+import dis
 import functools
+import itertools
 import json
 import operator
 import os
 import signal
+import sys
+import threading
 import time
 
 import pytest
@@ -100,22 +104,105 @@ def test_a_backward_that_is_interrupted_changes_nothing_and_can_be_done_again(
     figure(f"backwards interrupted, {kind}", stopped)
 
 
-MANY_LEAVES = {
-    "Values": (Value, lambda y: None),
-    "Values with a hook": (Value, lambda y: y.register_hook(lambda g: None)),
-}
+def leaves(kind, count):
+    """Leaves of a kind and their sum, which gives them one gradient among them."""
+    tensors = kind != "Values"
+    x = [engine.ones(1, requires_grad=True) if tensors else Value(1.0) for _ in range(count)]
+    if kind == "both":
+        x[::2] = [Value(1.0) for _ in x[::2]]
+    y = functools.reduce(operator.add, x)
+    if kind == "Values":
+        y.register_hook(lambda g: None)  # which makes it the general walk
+    return x, y
+
+
+# After these the interpreter looks for signals.
+LOOKS = {"RESUME", "CALL", "CALL_KW", "CALL_FUNCTION_EX", "JUMP_BACKWARD"}
+
+
+class Stopper:
+    """A trace function that raises where the interpreter looks for signals the n-th time."""
+
+    def __init__(self, n):
+        self.left = n
+        self.before = {}
+
+    def __call__(self, frame, event, argument):
+        frame.f_trace_opcodes = True
+        if event == "opcode":
+            now = dis.opname[frame.f_code.co_code[frame.f_lasti]]
+            looked = self.before.get(frame) in LOOKS
+            self.before[frame] = now
+            self.left -= looked
+            if looked and self.left == 0:
+                raise Stop()
+        return self
+
+
+def each_stopped(work):
+    """Runs work() again and again, stopped where the interpreter looks for signals the first time,
+    the second time and so on, until nothing stops it; its caller looks at the state each time."""
+    for n in itertools.count(1):
+        before = sys.gettrace()
+        sys.settrace(Stopper(n))
+        try:
+            work()
+        except Stop:
+            sys.settrace(before)
+            yield
+        else:
+            return
+        finally:
+            sys.settrace(before)
+
+
+GENERAL = ["Values", "Tensors", "both"]
+
+
+@pytest.mark.parametrize("there", [False, True], ids=["first gradients", "added to what is there"])
+@pytest.mark.parametrize("kind", GENERAL)
+def test_a_backward_stopped_at_any_look_for_signals_gives_all_leaves_their_gradients_or_none(
+    kind, there, long, figure
+):
+    x, y = leaves(kind, long(4, 20))
+
+    def start():
+        for leaf in x:
+            leaf.grad = None
+        if there:
+            y.backward(retain_graph=True)
+
+    start()
+    stops = 0
+    for _ in each_stopped(lambda: y.backward(retain_graph=True)):
+        stops += 1
+        assert len({float(leaf.grad or 0.0) for leaf in x}) == 1
+        assert engine.is_grad_enabled()
+        start()
+    assert {float(leaf.grad) for leaf in x} == {1.0 + there}
+    figure(f"places where a backward was stopped, {kind}", stops)
+
+
+def test_a_scalar_walk_stopped_at_any_look_for_signals_gives_all_leaves_their_gradients_or_none():
+    x = [Value(1.0) for _ in range(8)]
+    y = functools.reduce(operator.add, x)
+    for _ in each_stopped(y.backward):
+        assert len({leaf.grad for leaf in x}) == 1
+        assert not engine.value._free.locked()
+        for leaf in x:
+            leaf.grad = None
+    assert {leaf.grad for leaf in x} == {1.0}
 
 
 @ALARMS
-@pytest.mark.skipif(not COMPILED, reason="the Python build promises it for each leaf alone")
-@pytest.mark.parametrize("kind", MANY_LEAVES)
-def test_a_backward_that_is_interrupted_gives_all_values_their_gradients_or_none(
+@pytest.mark.parametrize("kind", ["Values in the scalar walk", *GENERAL])
+def test_a_backward_that_is_interrupted_gives_all_leaves_their_gradients_or_none(
     kind, long, figure
 ):
-    make, prepare = MANY_LEAVES[kind]
-    x = [make(1.0) for _ in range(100)]
-    y = functools.reduce(operator.add, x)
-    prepare(y)
+    x, y = leaves(kind, 50)
+    if kind not in GENERAL:
+        x = [Value(1.0) for _ in range(100)]
+        y = functools.reduce(operator.add, x)
     whole = min(time_of(lambda: y.backward(retain_graph=True)) for _ in range(3))
     for i in range(long(60, 2_000)):
         for leaf in x:
@@ -123,7 +210,18 @@ def test_a_backward_that_is_interrupted_gives_all_values_their_gradients_or_none
         Interrupted(Stop).run(lambda: y.backward(retain_graph=True), whole * (0.5 + i % 20 / 40))
         assert len({float(leaf.grad or 0.0) for leaf in x}) == 1
         assert engine.is_grad_enabled()
-    figure(f"backwards interrupted while 100 leaves get their gradients, {kind}", long(60, 2_000))
+    figure(f"backwards interrupted while leaves get their gradients, {kind}", long(60, 2_000))
+
+
+@pytest.mark.parametrize("turned_first", [False, True])
+def test_a_gradient_that_does_not_fit_its_leaf_leaves_all_others_as_they_were(turned_first):
+    x, w = engine.ones(2, 3, requires_grad=True), engine.ones(2, 3, requires_grad=True)
+    y = (w + x if turned_first else x + w).sum()
+    with engine.no_grad():
+        w.t_()
+    with pytest.raises(RuntimeError, match=r"a gradient of shape \(2, 3\) arrived at a leaf"):
+        y.backward()
+    assert (x.grad, w.grad) == (None, None)
 
 
 @ALARMS
@@ -220,6 +318,27 @@ def test_an_interrupted_no_grad_block_gives_the_mode_back(long):
             assert engine.is_grad_enabled()
     finally:
         engine.set_grad_enabled(True)  # other tests are not to fail for this one
+
+
+def test_a_no_grad_block_stopped_at_any_look_for_signals_takes_no_other_threads_mode():
+    def block():
+        with engine.no_grad():
+            pass
+
+    def other():
+        with engine.no_grad():
+            recorded.append((Value(1.0) * 2.0).requires_grad)
+
+    recorded = []
+    try:
+        for _ in each_stopped(block):
+            engine.set_grad_enabled(True)
+            thread = threading.Thread(target=other)
+            thread.start()
+            thread.join()
+    finally:
+        engine.set_grad_enabled(True)
+    assert not any(recorded)
 
 
 MANY_MODES = """
