@@ -129,6 +129,8 @@ class Stopper:
 
     def __call__(self, frame, event, argument):
         frame.f_trace_opcodes = True
+        if event == "call":
+            self.before[frame] = "RESUME"
         if event == "opcode":
             now = dis.opname[frame.f_code.co_code[frame.f_lasti]]
             looked = self.before.get(frame) in LOOKS
