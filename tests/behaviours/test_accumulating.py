@@ -240,4 +240,4 @@ def test_a_leaf_turned_in_place_gets_one_sum_of_what_arrives_from_before_and_aft
     x.register_hook(seen.append)
     (before + (x * w).sum()).backward(create_graph=create_graph)
     assert [g.tolist() for g in seen] == [[[2.0, 4.0], [6.0, 8.0]]]
-    assert (x.grad - there).tolist() == [[2.0, 4.0], [6.0, 8.0]]
+    assert (x.grad - float(there)).tolist() == [[2.0, 4.0], [6.0, 8.0]]
