@@ -54,9 +54,12 @@ def power_backward(g: Any, a: Any, k: float) -> Any:
 
 def sum_forward(x: Any, dims: tuple[int, ...], keepdim: bool) -> Any:
     """The sum over these dimensions, which stay with size 1 where keepdim is set; of integers and
-    booleans as int64."""
+    booleans as int64. float16 is summed in float32."""
     with quiet():
-        wide = None if x.dtype.kind == "f" else np.int64
+        kind = x.dtype.char
+        if kind == "e":
+            return np.asarray(x.sum(dims, np.float32, keepdims=keepdim).astype(x.dtype))
+        wide = None if kind in "fd" else np.int64
         return np.asarray(x.sum(dims, wide, keepdims=keepdim))
 
 

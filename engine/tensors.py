@@ -181,11 +181,20 @@ def slopes_times(node: Any, plan: Plan, g: Any, operands: list[Any]) -> tuple[An
             g, operands = make(in_single(nodes.array_of(g))), [in_single(x) for x in operands]
         if plan.backward is not None:
             return (make(plan.backward(nodes.array_of(g), *operands)),)
+    else:
+        operands = [as_floating(x, node) for x in operands]
     given: list[Any] = [None] * len(node._edges)
     for i, slope in enumerate(plan.rule.slopes(*operands)):
         if node._edges[i] is not None:
             given[i] = times(g, slope, plan.selection)
     return tuple(given)
+
+
+def as_floating(x: Any, node: Any) -> Any:
+    """An operand of integers in the dtype of the node's result, which its slopes are to keep."""
+    if isinstance(x, nodes.TensorBase) and nodes.array_of(x).dtype.kind != "f":
+        return make(nodes.array_of(x).astype(node._shapes[0][1]))
+    return x
 
 
 def times(g: Any, slope: Any, selection: bool) -> Any:

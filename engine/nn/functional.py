@@ -14,6 +14,7 @@ from engine.attention import warn
 from engine.function import Function
 from engine.nn.activations import (
     celu as celu,
+    check_floating,
     elu as elu,
     glu as glu,
     hardshrink as hardshrink,
@@ -21,6 +22,7 @@ from engine.nn.activations import (
     hardswish as hardswish,
     hardtanh as hardtanh,
     logsigmoid as logsigmoid,
+    made,
     mish as mish,
     prelu as prelu,
     relu6 as relu6,
@@ -46,9 +48,7 @@ def relu(input: Tensor, inplace: bool = False) -> Tensor:
 
 def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
     """x where x > 0, else negative_slope * x, elementwise."""
-    if inplace:
-        return input.mul_(engine.where(input > 0, engine.ones_like(input), negative_slope))
-    return engine.leaky_relu(input, negative_slope)
+    return made("leaky_relu", engine.leaky_relu, input, negative_slope, inplace=inplace)
 
 
 def sigmoid(input: Tensor) -> Tensor:
@@ -68,17 +68,25 @@ def gelu(input: Tensor, approximate: str = "none") -> Tensor:
     within 5e-4 of it.
     """
     if approximate == "none":
-        return input.gelu()
+        return made("gelu", lambda x: x.gelu(), input)
     if approximate == "tanh":
-        inner = math.sqrt(2.0 / math.pi) * (input + 0.044715 * input * input * input)
-        return 0.5 * input * (1.0 + inner.tanh())
+        return made("gelu", _gelu_by_tanh, input)
     raise RuntimeError(f"gelu: approximate must be 'none' or 'tanh'; got {approximate!r}")
+
+
+def _gelu_by_tanh(x: Tensor) -> Tensor:
+    inner = math.sqrt(2.0 / math.pi) * (x + 0.044715 * x * x * x)
+    return 0.5 * x * (1.0 + inner.tanh())
 
 
 def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
     """log(1 + e**(beta x)) / beta, elementwise; x itself where beta x > threshold."""
-    scaled = input * beta
-    return engine.where(scaled > threshold, input, scaled.softplus() / beta)
+    return made("softplus", _softplus, input, beta, threshold)
+
+
+def _softplus(x: Tensor, beta: float, threshold: float) -> Tensor:
+    scaled = x * beta
+    return engine.where(scaled > threshold, x, scaled.softplus() / beta)
 
 
 def softmax(input: Tensor, dim: int | None = None, dtype: Any = None) -> Tensor:
@@ -162,8 +170,20 @@ def layer_norm(
             f"layer_norm: input must end in the sizes {sizes} of normalized_shape; "
             f"got {tuple(input.shape)}"
         )
-    dims = tuple(range(-len(sizes), 0))
-    centred = input - input.mean(dims, keepdim=True)
+    for name, x in (("weight", weight), ("bias", bias)):
+        if x is not None and tuple(x.shape) != sizes:
+            raise RuntimeError(
+                f"layer_norm: {name} must be of the shape {sizes} of normalized_shape; "
+                f"got {tuple(x.shape)}"
+            )
+    return made("layer_norm", _layer_norm, input, len(sizes), weight, bias, eps)
+
+
+def _layer_norm(
+    x: Tensor, count: int, weight: Tensor | None, bias: Tensor | None, eps: float
+) -> Tensor:
+    dims = tuple(range(-count, 0))
+    centred = x - x.mean(dims, keepdim=True)
     variance = (centred * centred).mean(dims, keepdim=True)
     output = centred * (variance + eps).rsqrt()
     output = output if weight is None else output * weight
@@ -184,17 +204,50 @@ def batch_norm(
 
     training: by the mean and variance of the batch, which the running ones, shape (channels,),
     follow in place by the part `momentum`; else by the running ones.
-    Raises ValueError for a batch of one number a channel.
+    Raises ValueError for a batch of one number a channel, RuntimeError unless the others hold
+    one number for each channel.
     """
-    others = [d for d in range(input.ndim) if d != 1]
-    if training:
-        mean, var = batch_moments(input, others, running_mean, running_var, momentum)
-    elif running_mean is None or running_var is None:
+    if not training and (running_mean is None or running_var is None):
         raise RuntimeError("batch_norm: running_mean and running_var are needed out of training")
-    else:
-        mean, var = running_mean, running_var
-    along_channels = (1, -1) + (1,) * (input.ndim - 2)
-    output = (input - mean.reshape(along_channels)) * (var + eps).rsqrt().reshape(along_channels)
+    _check_channels(input, running_mean=running_mean, running_var=running_var)
+    _check_channels(input, weight=weight, bias=bias)
+    options = running_mean, running_var, weight, bias, training, momentum, eps
+    return made("batch_norm", _batch_norm, input, *options)
+
+
+def _check_channels(input: Tensor, **others: Tensor | None) -> None:
+    """Refuse what does not hold one number for each channel of the input."""
+    if input.ndim < 2:
+        raise IndexError(
+            "batch_norm: Dimension out of range: input needs the channels in dimension 1; got the "
+            f"shape {tuple(input.shape)}: write input.unsqueeze(0) for a batch of one"
+        )
+    channels = input.shape[1]
+    for name, x in others.items():
+        if x is not None and x.numel() != channels:
+            raise RuntimeError(
+                f"batch_norm: {name} should contain {channels} elements not {x.numel()}: input of "
+                f"shape {tuple(input.shape)} has {channels} channels (dimension 1); make the layer "
+                f"with num_features={channels}, or bring the channels to dimension 1"
+            )
+
+
+def _batch_norm(
+    x: Tensor,
+    running_mean: Any,
+    running_var: Any,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    training: bool,
+    momentum: float,
+    eps: float,
+) -> Tensor:
+    mean, var = running_mean, running_var
+    if training:
+        others = [d for d in range(x.ndim) if d != 1]
+        mean, var = batch_moments(x, others, running_mean, running_var, momentum)
+    along_channels = (1, -1) + (1,) * (x.ndim - 2)
+    output = (x - mean.reshape(along_channels)) * (var + eps).rsqrt().reshape(along_channels)
     output = output if weight is None else output * weight.reshape(along_channels)
     return output if bias is None else output + bias.reshape(along_channels)
 
@@ -290,6 +343,7 @@ def smooth_l1_loss(
         raise RuntimeError(f"smooth_l1_loss: beta must be 0 or more; got {beta}")
     if beta == 0:
         return l1_loss(input, target, reduction)
+    check_floating("smooth_l1_loss", input)
     return huber_loss(input, target, reduction, beta) / beta
 
 
@@ -299,6 +353,7 @@ def huber_loss(
     """d**2 / 2 where d = abs(input - target) < delta, else delta (d - delta / 2); reduced."""
     if delta <= 0:
         raise RuntimeError(f"huber_loss: delta must be greater than 0; got {delta}")
+    check_floating("huber_loss", input)
     d = (input - target).abs()
     near = d.clamp(max=delta)  # not a choice of two results: the square's slope is inf at inf
     return _reduce("huber_loss", near * (d - 0.5 * near), reduction)
@@ -313,6 +368,7 @@ def kl_div(
     reduction: "batchmean", the sum over the first dimension's size, is the divergence; "mean"
     averages over all elements, as PyTorch's does.
     """
+    check_floating("kl_div", input)
     if log_target:
         losses = target.exp() * (target - input)
     else:
@@ -362,6 +418,7 @@ def _class_loss(
     reduction: str,
 ) -> Tensor:
     """The loss of each class given, weighted and reduced; a mean is over the weights."""
+    check_floating(name, input)
     _check_targets(name, input, target)
     dim = 0 if input.ndim == 1 else 1
     factor = _factors(name, input.shape[dim], target, weight, ignore_index)
@@ -416,6 +473,7 @@ def cross_entropy(
         raise RuntimeError(
             f"cross_entropy: label_smoothing must be from 0 to 1; got {label_smoothing}"
         )
+    check_floating("cross_entropy", input)
     if target.is_floating_point():
         return _soft_cross_entropy(input, target, weight, reduction, label_smoothing)
     options = weight, ignore_index, reduction
@@ -476,6 +534,7 @@ def binary_cross_entropy_with_logits(
     Raises ValueError unless the shapes are equal.
     """
     _check_same("binary_cross_entropy_with_logits", input, target)
+    check_floating("binary_cross_entropy_with_logits", input)
     missed = (-input).softplus()
     if pos_weight is not None:
         missed = missed * (1.0 + (pos_weight - 1.0) * target)

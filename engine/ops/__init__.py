@@ -11,6 +11,7 @@ from engine.ops import (
     logic as logic,
     losses as losses,
     order as order,
+    piecewise as piecewise,
     probabilities as probabilities,
     reduce as reduce,
     scalars as scalars,

@@ -7,7 +7,7 @@ import numpy as np
 from engine import builds, modes
 from engine.ops.order import Put
 from engine.quiet import quiet
-from engine.tensors import Operation, Tensor, make
+from engine.tensors import Operation, Tensor, in_single, make
 
 kernels = builds.module("kernels")
 
@@ -31,7 +31,8 @@ class CrossEntropy(Operation):
         ctx.dim, ctx.ignored = dim, ignored
         places, out = chosen(classes, ignored, dim)
         with quiet():
-            losses, y = kernels.cross_entropy_forward(scores._array, places, dim)
+            losses, y = kernels.cross_entropy_forward(in_single(scores._array), places, dim)
+        losses = losses.astype(scores._array.dtype, copy=False)
         if out is not None:
             losses[out] = 0.0
         ctx.save_for_backward(scores, make(y), classes)

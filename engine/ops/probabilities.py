@@ -12,18 +12,18 @@ from engine.lists import logsumexp_list, or_list, softmax_list
 from engine.ops.dims import axis
 from engine.ops.reduce import Dim, axes, numpy_names, spread
 from engine.quiet import quiet
-from engine.tensors import Operation, Tensor, make, method
+from engine.tensors import Operation, Tensor, in_single, make, method
 
 
 class Logsumexp(Operation):
     @staticmethod
     def forward(ctx: Any, x: Tensor, dims: tuple[int, ...], keepdim: bool) -> Tensor:
-        ctx.dims, a = dims, x._array
+        ctx.dims, a = dims, in_single(x._array)
         with quiet():
             top = a.max(dims, keepdims=True, initial=-np.inf)
             top = np.where(np.isfinite(top), top, a.dtype.type(0.0))
             total = np.exp(a - top).sum(dims, keepdims=True)
-            y = np.log(total) + top
+            y = (np.log(total) + top).astype(x._array.dtype, copy=False)
         out = make(y if keepdim else y.squeeze(dims))
         ctx.save_for_backward(x, out)
         return out
@@ -51,11 +51,11 @@ def logsumexp(input: Tensor, dim: Dim, keepdim: bool = False) -> Tensor:
 class Softmax(Operation):
     @staticmethod
     def forward(ctx: Any, x: Tensor, dims: tuple[int, ...]) -> Tensor:
-        ctx.dims, a = dims, x._array
+        ctx.dims, a = dims, in_single(x._array)
         with quiet():
             y = np.asarray(np.exp(a - a.max(dims, keepdims=True, initial=-np.inf)))
             y /= y.sum(dims, keepdims=True)
-        out = make(y)
+        out = make(y.astype(x._array.dtype, copy=False))
         ctx.save_for_backward(out)
         return out
 
@@ -69,11 +69,11 @@ class Softmax(Operation):
 class LogSoftmax(Operation):
     @staticmethod
     def forward(ctx: Any, x: Tensor, dims: tuple[int, ...]) -> Tensor:
-        ctx.dims, a = dims, x._array
+        ctx.dims, a = dims, in_single(x._array)
         with quiet():
             y = np.asarray(a - a.max(dims, keepdims=True, initial=-np.inf))
             y -= np.log(np.exp(y).sum(dims, keepdims=True))
-        out = make(y)
+        out = make(y.astype(x._array.dtype, copy=False))
         ctx.save_for_backward(out)
         return out
 

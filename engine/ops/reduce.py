@@ -15,7 +15,7 @@ from engine.lists import or_list, sum_list
 from engine.ops.dims import Sizes, each_axis, sizes
 from engine.ops.join import cat
 from engine.quiet import quiet
-from engine.tensors import Operation, Tensor, make, method
+from engine.tensors import FLOAT16, Operation, Tensor, in_single, make, method
 
 kernels = builds.module("kernels")
 
@@ -142,10 +142,12 @@ def floating(x: Tensor, name: str) -> Tensor:
 
 def mean_of(ctx: Any, x: Tensor, dims: tuple[int, ...], keepdim: bool) -> Tensor:
     """The mean, and on ctx what its slope needs to know."""
-    ctx.count = count(x, dims)
+    ctx.count, a = count(x, dims), x._array
     with quiet():
-        total = kernels.sum_forward(x._array, dims, keepdim)
-        return make(np.asarray(np.divide(total, ctx.count, dtype=x._array.dtype)))
+        if a.dtype is FLOAT16:
+            return make(np.asarray(a.mean(dims, np.float32, keepdims=keepdim).astype(FLOAT16)))
+        total = kernels.sum_forward(a, dims, keepdim)
+        return make(np.asarray(np.divide(total, ctx.count, dtype=a.dtype)))
 
 
 class Mean(Operation):
@@ -194,6 +196,7 @@ def freedom(
 def variance(ctx: Any, x: Any, dims: tuple[int, ...], divisor: float, keepdim: bool) -> Any:
     """The variance of an array, and on ctx what its slope needs to know."""
     ctx.shape, ctx.dims, ctx.divisor = x.shape, dims, divisor
+    x = in_single(x)
     off = x - np.divide(x.sum(dims, keepdims=True), math.prod(x.shape[d] for d in dims))
     return np.asarray(np.divide((off * off).sum(dims, keepdims=keepdim), divisor, dtype=x.dtype))
 
@@ -209,7 +212,8 @@ class Var(Operation):
     def forward(ctx: Any, x: Tensor, dims: Any, divisor: float, keepdim: bool) -> Tensor:
         ctx.save_for_backward(x)
         with quiet():
-            return make(variance(ctx, x._array, dims, divisor, keepdim))
+            y = variance(ctx, x._array, dims, divisor, keepdim)
+            return make(y.astype(x._array.dtype, copy=False))
 
     @staticmethod
     def backward(ctx: Any, g: Tensor) -> Any:
@@ -221,7 +225,8 @@ class Std(Operation):
     @staticmethod
     def forward(ctx: Any, x: Tensor, dims: Any, divisor: float, keepdim: bool) -> Tensor:
         with quiet():
-            y = make(np.asarray(np.sqrt(variance(ctx, x._array, dims, divisor, keepdim))))
+            root = np.asarray(np.sqrt(variance(ctx, x._array, dims, divisor, keepdim)))
+            y = make(root.astype(x._array.dtype, copy=False))
         ctx.save_for_backward(x, y)
         return y
 
@@ -329,7 +334,8 @@ class Prod(Operation):
         ctx.dims = dims
         wide = None if x._array.dtype.kind == "f" else np.int64
         with quiet():
-            return make(np.asarray(x._array.prod(dims, wide, keepdims=keepdim)))
+            y = np.asarray(in_single(x._array).prod(dims, wide, keepdims=keepdim))
+            return make(y if wide else y.astype(x._array.dtype, copy=False))
 
     @staticmethod
     def backward(ctx: Any, g: Tensor) -> Any:
@@ -382,7 +388,8 @@ class Norm(Operation):
     def forward(ctx: Any, x: Tensor, p: float, dims: tuple[int, ...], keepdim: bool) -> Tensor:
         ctx.shape, ctx.dims, ctx.p = x._array.shape, dims, p
         with quiet():
-            y = make(np.asarray(norm_of(x._array, p, dims, keepdim)))
+            length = np.asarray(norm_of(in_single(x._array), p, dims, keepdim))
+            y = make(length.astype(x._array.dtype, copy=False))
         ctx.save_for_backward(x, y)
         return y
 
