@@ -42,10 +42,10 @@ def call(*command, cwd, check=True, **variables):
     return done
 
 
-def environment(path, *requirements):
+def environment(path, *requirements, by=sys.executable):
     """The Python of a new virtual environment that holds these packages, and pip if any."""
     options = [] if requirements else ["--without-pip"]
-    call(sys.executable, "-m", "venv", *options, path, cwd=path.parent)
+    call(by, "-m", "venv", *options, path, cwd=path.parent)
     python = path / ("Scripts" if os.name == "nt" else "bin") / "python"
     if requirements:
         call(python, "-m", "pip", "install", "-q", *requirements, cwd=path.parent)
@@ -77,6 +77,22 @@ def sdist(tools, clone):
 @pytest.fixture(scope="module")
 def compiled_wheel(tools, sdist):
     return wheel(tools, sdist, isolated=True, ENGINE_REQUIRE_EXTENSIONS="1")
+
+
+@pytest.fixture(scope="module")
+def pure_wheel(tools, clone):
+    return wheel(tools, clone, ENGINE_NO_EXTENSIONS="1")
+
+
+def newest_python():
+    """The newest Python at hand that can make environments: on the path, beside this one where
+    several are kept side by side, or this one."""
+    beside = {int(p.name[9:]): p for p in Path(sys.base_prefix).parent.glob("*/bin/python3.1?")}
+    for minor in range(19, sys.version_info[1], -1):
+        for found in filter(None, (shutil.which(f"python3.{minor}"), beside.get(minor))):
+            if call(found, "-c", "import ensurepip, venv", cwd=ROOT, check=False).returncode == 0:
+                return found
+    return sys.executable
 
 
 @pytest.fixture
@@ -156,10 +172,17 @@ def test_the_compiled_wheel_runs_with_the_oldest_numpy(compiled_wheel, tmp_path)
     assert "cython, because" in call(python, "-m", "engine", "info", cwd=tmp_path).stdout
 
 
-def test_the_pure_switch_gives_a_wheel_for_every_machine(tools, clone, tmp_path):
-    path = wheel(tools, clone, ENGINE_NO_EXTENSIONS="1")
-    assert is_pure(path)
-    done = call(tools, "-c", TRAIN, cwd=tmp_path, PYTHONPATH=str(unpacked(path)))
+def test_the_pure_switch_gives_a_wheel_for_every_machine(pure_wheel, tools, tmp_path):
+    assert is_pure(pure_wheel)
+    done = call(tools, "-c", TRAIN, cwd=tmp_path, PYTHONPATH=str(unpacked(pure_wheel)))
+    assert (done.stdout, done.stderr) == (f"python {TRAINED}", "")
+
+
+def test_the_pure_wheel_runs_with_the_newest_python_at_hand_and_the_newest_numpy(
+    pure_wheel, tmp_path
+):
+    python = environment(tmp_path / "newest", "-U", "numpy", pure_wheel, by=newest_python())
+    done = call(python, "-W", "error", "-c", TRAIN, cwd=tmp_path)
     assert (done.stdout, done.stderr) == (f"python {TRAINED}", "")
 
 

@@ -10,7 +10,7 @@ from reliability.work import value_and_gradient
 from together import THREADS, in_threads, switching_often  # noqa: F401  a fixture
 
 import engine
-from engine import Function, Value
+from engine import Function, Value, differentiation, forking, free_threading
 
 pytestmark = pytest.mark.usefixtures("switching_often")
 
@@ -145,3 +145,44 @@ def test_spawned_processes_take_and_give_values_and_tensors():
     assert u.item() == pytest.approx(y.data, rel=1e-15)
     assert du.item() == pytest.approx(slope, rel=1e-15)
     assert x.grad == 0.0
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="fork")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+@pytest.mark.parametrize("lock", forking.LOCKS, ids=["modes", "adding", "walk"])
+def test_a_child_forked_while_another_thread_holds_a_lock_finds_it_free(lock):
+    held, done = threading.Event(), threading.Event()
+
+    def hold():
+        with lock:
+            held.set()
+            done.wait()
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    held.wait()
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if lock.acquire(blocking=False) else 1)
+    _, status = os.waitpid(child, 0)
+    done.set()
+    thread.join()
+    assert status == 0
+
+
+@pytest.mark.skipif(engine.backend() == "cython", reason="the global lock is switched on there")
+def test_without_the_global_lock_the_scalar_walk_waits_to_add_to_leaves():
+    v, added = Value(1.0), []
+    v._flight = 2.0
+
+    def add():
+        free_threading.keep_alone([v])
+        added.append(v.grad)
+
+    with differentiation._adding:
+        thread = threading.Thread(target=add)
+        thread.start()
+        thread.join(0.05)
+        assert added == []
+    thread.join()
+    assert added == [2.0]
