@@ -20,6 +20,7 @@ from engine import (
     free_threading as free_threading,
     func as func,
     habits,
+    inlining,
     leaves as leaves,
     nn as nn,
     ops as ops,
@@ -371,6 +372,8 @@ value.connect(
     ufunc=tensors.array_ufunc,
     watch=recording.watch,
 )
+if backend() == "python":
+    inlining.inline_operators(Value)
 
 refusals.complete()
 
