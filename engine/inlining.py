@@ -57,8 +57,9 @@ def text(function: Any) -> Any:
 
 def body(function: Any) -> list[ast.stmt]:
     """The statements of a function, without its docstring."""
-    found: list[ast.stmt] = text(function).body
-    return found[function.__doc__ is not None :]
+    found: Any = text(function)
+    lines: list[ast.stmt] = found.body[ast.get_docstring(found) is not None :]
+    return lines
 
 
 def parameters(function: Any) -> tuple[str, ...]:
