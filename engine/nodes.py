@@ -13,6 +13,10 @@ Edge = tuple[Any, int]
 # What stands further right and is reached from here: constant(x), zeros(shape, dtype).
 links = SimpleNamespace()
 
+# What classes start with: in a class Cython takes no annotation for this.
+NOWHERE: Any = {}
+NOTHING: Any = None
+
 
 class TensorBase:
     """The fields of a Tensor that a graph needs: see `engine.tensors`."""
@@ -31,7 +35,7 @@ class TensorBase:
     _requires_grad: bool
     _view: Any
     _reshaped = False  # whether the tensor got another shape in place
-    _shapes: Any = {}  # noqa: RUF012  of a leaf at the places in graphs that it has left
+    _shapes = NOWHERE  # of a leaf at the places in graphs that it has left
 
 
 DIFFERENTIABLE: Any = (Value, TensorBase)
@@ -99,7 +103,7 @@ class NodeBase:
         "_materialize_non_diff_grads _plain _saved _shapes _to_save materialize_grads "
         "needs_input_grad"
     ).split()
-    _function: Any = None  # a class of nodes of a Function has it
+    _function = NOTHING  # a class of nodes of a Function has it
 
     def __init__(self) -> None:
         self._edges: Any = ()
