@@ -43,6 +43,12 @@ def stand_in(edge: GradientEdge) -> Any:
     if leaf is not None and (isinstance(leaf, value.Value) or leaf._output_nr == i):
         return leaf
     node = node if leaf is None else leaf
+    numbers = node._shapes if isinstance(node._shapes, dict) else range(len(node._shapes))
+    if i not in numbers:
+        raise IndexError(
+            f"GradientEdge: output_nr needs to be that of an output of {type(node).__name__}, one "
+            f"of {list(numbers)}; got {i!r}"
+        )
     return nodes.attach(zero(node._shapes[i]), node, i)
 
 

@@ -156,6 +156,8 @@ class RuleBase(nodes.NodeBase):
     def _differentiate(self, grads: list[Any]) -> tuple[Any, ...]:
         if self._saved is None:
             raise RuntimeError(FREED.format(self.name()))
+        if grads[0] is None:  # a pre-hook of the node gave none
+            return (None,) * len(self._edges)
         operands = [x.unpack(self) if isinstance(x, nodes.Saved) else x for x in self._saved]
         return slopes_times(self, self.plan, grads[0], operands)
 

@@ -142,6 +142,15 @@ def test_hooks_of_a_node_may_replace_gradients():
     assert x.grad.tolist() == [21.0]
 
 
+@pytest.mark.parametrize("name", ["neg", "exp", "square", "relu"])
+def test_a_hook_of_a_node_may_take_the_gradient_away(name):
+    x = leaf(1.0)
+    y = getattr(x, name)()
+    y.grad_fn.register_prehook(lambda grads: (None,))
+    y.sum().backward()
+    assert x.grad is None
+
+
 def test_hooks_of_accumulate_grad_stand_on_the_leaf():
     x, seen = leaf(1.0), []
     node = (x * 2).grad_fn.next_functions[0][0]
@@ -208,6 +217,18 @@ def test_an_edge_stands_for_its_tensor():
     assert engine.equal(steps, by_edges[0])
     engine.autograd.backward(edges[2], inputs=[edges[0]], retain_graph=True)
     assert engine.equal(x.grad, by_edges[0])
+
+
+@pytest.mark.parametrize("number", [-1, 1, 2**70, None, "0"])
+def test_an_edge_needs_the_number_of_an_output(number):
+    x = leaf(1.0)
+    edge = graph.GradientEdge((x * 2).grad_fn, number)
+    with pytest.raises(IndexError, match=r"GradientEdge: output_nr .* MulBackward0, one of \[0\]"):
+        engine.autograd.backward(edge, engine.ones(1))
+    with pytest.raises(IndexError, match="output_nr"):
+        grad(x.sum(), edge)
+    with pytest.raises(IndexError, match="output_nr"):
+        grad(x.sum(), graph.GradientEdge(graph.get_gradient_edge(x).node, 1))
 
 
 def test_an_edge_keeps_the_graph_without_the_numbers():
