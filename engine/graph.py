@@ -19,23 +19,21 @@ from engine.registry import contributions
 def topological(roots: Iterable[Edge]) -> list[Any]:
     """Every node below the roots once, parents before children."""
     order: list[Any] = []
-    seen: dict[int, bool] = {}  # whether what lies below a node is in the order
+    seen: set[int] = set()
     open_nodes = [node for node, _ in roots][::-1]
     while open_nodes:
         interpreter.check_signals()
         node = open_nodes.pop()
+        if node is None:  # all below the node under it is in the order
+            order.append(open_nodes.pop())
+            continue
         key = interpreter.identity(node)
-        done = seen.get(key)
-        if done:
+        if key in seen:
             continue
-        below = () if done is not None else nodes.edges(node)
-        seen[key] = not below
-        if not below:
-            order.append(node)
-            continue
-        open_nodes.append(node)
-        for edge in reversed(below):
-            if edge is not None and interpreter.identity(edge[0]) not in seen:
+        seen.add(key)
+        open_nodes += (node, None)
+        for edge in reversed(nodes.edges(node)):
+            if edge is not None:
                 open_nodes.append(edge[0])
     return order
 

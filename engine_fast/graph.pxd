@@ -4,7 +4,7 @@ cimport cython
 
 from engine_fast cimport checks, interpreter, modes, nodes, value
 
-@cython.locals(order=list, seen=dict, open_nodes=list, below=tuple, edge=tuple)
+@cython.locals(order=list, seen=set, open_nodes=list, edge=tuple)
 cpdef list topological(object roots)
 cpdef current_walk()
 
