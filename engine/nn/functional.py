@@ -326,8 +326,13 @@ def mse_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
             f"mse_loss: input {tuple(input.shape)} and target {tuple(target.shape)} differ in "
             "shape and are broadcast, which is seldom meant; reshape one of them"
         )
-    difference = input - target
+    difference = _difference(input, target)
     return _reduce("mse_loss", difference * difference, reduction)
+
+
+def _difference(input: Tensor, target: Tensor) -> Tensor:
+    """input - target, whose bools count as 0 and 1."""
+    return input - (target.to(input.dtype) if target.dtype is engine.bool else target)
 
 
 def l1_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
@@ -354,7 +359,7 @@ def huber_loss(
     if delta <= 0:
         raise RuntimeError(f"huber_loss: delta must be greater than 0; got {delta}")
     check_floating("huber_loss", input)
-    d = (input - target).abs()
+    d = _difference(input, target).abs()
     near = d.clamp(max=delta)  # not a choice of two results: the square's slope is inf at inf
     return _reduce("huber_loss", near * (d - 0.5 * near), reduction)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from engine import dtypes, value
 from engine.registry import RULES
-from engine.tensors import Tensor, refuse_bools
+from engine.tensors import Tensor, put_in_place, refuse_bools
 
 
 def pow(input: Any, exponent: Any) -> Any:
@@ -67,12 +67,26 @@ def clamp(input: Any, min: Any = None, max: Any = None) -> Any:
 
 
 def clamp_(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
-    """clamp in place, min and max being numbers."""
+    """clamp in place."""
     if min is None and max is None:
         raise RuntimeError("clamp_: at least one of 'min' or 'max' must not be None")
     if min is not None:
-        input._apply_in_place(RULES["clamp_min"], min)
-    return input if max is None else input._apply_in_place(RULES["clamp_max"], max)
+        clamp_min_(input, min)
+    return input if max is None else clamp_max_(input, max)
+
+
+def clamp_min_(input: Tensor, min: Any) -> Tensor:
+    """clamp_min in place."""
+    if isinstance(min, Tensor):
+        return put_in_place(input, clamp_min(input.clone(), min), "clamp_min_")
+    return input._apply_in_place(RULES["clamp_min"], min)
+
+
+def clamp_max_(input: Tensor, max: Any) -> Tensor:
+    """clamp_max in place."""
+    if isinstance(max, Tensor):
+        return put_in_place(input, clamp_max(input.clone(), max), "clamp_max_")
+    return input._apply_in_place(RULES["clamp_max"], max)
 
 
 def scaled(name: str, input: Any, other: Any, alpha: float) -> Any:
@@ -111,7 +125,20 @@ absolute = RULES["abs"]
 subtract = sub
 clip = clamp
 
-for _f in (pow, pow_, leaky_relu, elu, clamp_min, clamp_max, clamp, clamp_, add, sub):
+for _f in (
+    pow,
+    pow_,
+    leaky_relu,
+    elu,
+    clamp_min,
+    clamp_max,
+    clamp,
+    clamp_,
+    clamp_min_,
+    clamp_max_,
+    add,
+    sub,
+):
     setattr(Tensor, _f.__name__, _f)
 for _name, _old in (
     ("multiply", "mul"),

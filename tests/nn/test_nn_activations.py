@@ -145,3 +145,10 @@ def test_a_gradient_of_float64_keeps_its_digits_beside_integers(create_graph):
         assert g.tolist() in ([1 / 3] * 3, [1.0] * 3)
     (g,) = grad(functional.nll_loss(x.reshape(3, 1), engine.zeros(3).long()), x, create_graph=True)
     assert g.tolist() == [-1 / 3] * 3
+
+
+@pytest.mark.parametrize("loss", ["mse_loss", "smooth_l1_loss", "huber_loss"])
+def test_a_target_of_bools_counts_as_0_and_1(loss):
+    x, target = engine.tensor([0.5, 2.0]), engine.tensor([False, True])
+    found = getattr(functional, loss)(x, target).item()
+    assert found == getattr(functional, loss)(x, target.float()).item()

@@ -163,3 +163,11 @@ def test_the_rest_of_a_rule_that_refuses_a_number_is_its_own():
 
     with pytest.raises(ValueError, match="mine"):
         refusing_rule_of_this_test(engine.ones(2))
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "int64"])
+def test_limits_in_place_may_be_tensors(dtype):
+    x = engine.tensor([1, 2, 3], dtype=getattr(engine, dtype))
+    low, high = (engine.tensor(n, dtype=x.dtype) for n in ([2, 0, 0], [9, 9, 2]))
+    for y in (x.clone().clamp_(low, high), x.clone().clamp_min_(low).clamp_max_(high)):
+        assert (y.tolist(), y.dtype) == ([2, 2, 2], x.dtype)
