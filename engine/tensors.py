@@ -1055,6 +1055,8 @@ def joined(ctx: Any, args: tuple[Any, ...], out: Any) -> Any:
 
 def applied_in_place(operation: Any, name: str, args: tuple[Any, ...]) -> Any:
     """The first argument, changed in place by an operation of that name, where it may be."""
+    if not isinstance(args[0], nodes.TensorBase):
+        raise TypeError(f"{name}: what it changes needs to be a Tensor; got {args[0]!r}")
     recorded = modes.is_grad_enabled() and nodes.any_needs_grad(args)
     views.check(args[0], name, recorded)
     if recorded or modes.observers():
@@ -1090,13 +1092,26 @@ def method(f: F) -> F:
     return f
 
 
+def check_count(rule: Rule, others: tuple[Any, ...]) -> None:
+    """Refuse more operands beside the tensor itself than a rule has, or fewer."""
+    if len(others) != rule.arity - 1:
+        raise TypeError(
+            f"{rule.name}: needs, beside the tensor itself, {rule.operands[-1]}; "
+            f"got {len(others)} operands"
+            if rule.arity == 2
+            else f"{rule.name}: takes the tensor alone; got {len(others)} more operands"
+        )
+
+
 def add_rule_methods(rule: Rule) -> None:
     """A rule's method, and its form in place, with PyTorch's names for the operands."""
 
     def of(self: Tensor, *others: Any) -> Tensor:
+        check_count(rule, others)
         return apply_rule(rule, (self, *[checked_operand(x) for x in others]))
 
     def in_place(self: Tensor, *others: Any) -> Tensor:
+        check_count(rule, others)
         return self._apply_in_place(rule, *others)
 
     for f, name in ((of, rule.name), (in_place, f"{rule.name}_")):

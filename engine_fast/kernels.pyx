@@ -129,9 +129,11 @@ cdef class Elementwise:
     cdef object ufunc
     cdef Loop loops[2]
     cdef bint compares
+    cdef int operands
 
     def __init__(self, ufunc):
         self.ufunc = ufunc
+        self.operands = ufunc.nin
         self.loops[0], self.loops[1] = loop_of(ufunc.__name__, "f"), loop_of(ufunc.__name__, "d")
         self.compares = any([kinds[0] == "f" and kinds[-1] == "?" for kinds in ufunc.types])
 
@@ -162,7 +164,7 @@ cdef class Elementwise:
         cdef Run run
         cdef int kind, size, last = 1 if b is None else 2
         cdef np.npy_intp n
-        if x is None:
+        if x is None or last != self.operands:
             return None
         kind, n = np.PyArray_TYPE(x), np.PyArray_SIZE(x)
         if not plain(x, kind) or (kind != np.NPY_FLOAT32 and kind != np.NPY_FLOAT64):

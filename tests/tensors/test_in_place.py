@@ -74,3 +74,21 @@ def test_arithmetic_in_place_has_the_numbers_of_the_other_form(name, other, rng)
     assert getattr(x, f"{name}_")(y) is x
     assert x.tolist() == expected.tolist()
     assert (x.data_ptr(), x._version, x.dtype) == (memory, version + 1, engine.float32)
+
+
+@pytest.mark.parametrize("name", ["mul", "div", "mul_", "pow_number", "div_"])
+@pytest.mark.parametrize("others", [(), (2.0, 3.0)], ids=len)
+def test_an_operation_takes_as_many_operands_as_it_has(name, others):
+    got = rf"needs, beside the tensor itself, [bk]; got {len(others)} operands"
+    with pytest.raises(TypeError, match=got):
+        getattr(engine.ones(2), name)(*others)
+
+
+def test_an_operation_of_one_operand_takes_no_other():
+    with pytest.raises(TypeError, match="exp: takes the tensor alone; got 1 more operands"):
+        engine.ones(2).exp(2.0)
+
+
+def test_what_is_changed_in_place_needs_to_be_a_tensor():
+    with pytest.raises(TypeError, match="what it changes needs to be a Tensor; got None"):
+        engine.zero_(None)
