@@ -2,6 +2,7 @@
 
 import dis
 import functools
+import gc
 import itertools
 import json
 import operator
@@ -145,17 +146,24 @@ def each_stopped(work):
     """Runs work() again and again, stopped where the interpreter looks for signals the first time,
     the second time and so on, until nothing stops it; its caller looks at the state each time."""
     for n in itertools.count(1):
-        before = sys.gettrace()
-        sys.settrace(Stopper(n))
         try:
-            work()
+            stopped_at(n, work)
         except Stop:
-            sys.settrace(before)
             yield
         else:
             return
-        finally:
-            sys.settrace(before)
+
+
+def stopped_at(n, work):
+    """Runs work() until the interpreter looks for signals the n-th time."""
+    before = sys.gettrace()
+    gc.disable()  # others' callbacks, hypothesis has one, are not to be stopped
+    sys.settrace(Stopper(n))
+    try:
+        work()
+    finally:
+        sys.settrace(before)
+        gc.enable()
 
 
 GENERAL = ["Values", "Tensors", "both"]
