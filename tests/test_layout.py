@@ -21,7 +21,7 @@ FAST = ROOT.parent / "engine_fast"
 LINE = (
     "nocython interpreter attention arrays elementary rules special modes value fused builds "
     "habits by_hand registry lists quiet kernels nodes depth arguments checks function hooks "
-    "graph differentiation dtypes memory views tensors devices creation convert ops"
+    "graph differentiation dtypes promotion memory views tensors devices creation convert ops"
 )
 ORDER = LINE.split()
 # What a person reads in an afternoon; the other files to the left of tensors are for reference.

@@ -6,8 +6,9 @@ All other rules are functions of `engine` as they stand: `engine.exp` is the rul
 from typing import Any
 
 from engine import dtypes, value
+from engine.promotion import refuse_bools
 from engine.registry import RULES
-from engine.tensors import Tensor, put_in_place, refuse_bools
+from engine.tensors import Tensor, put_in_place
 
 
 def pow(input: Any, exponent: Any) -> Any:

@@ -6,8 +6,9 @@ import numpy as np
 
 from engine import builds, modes
 from engine.ops.order import Put
+from engine.promotion import in_single
 from engine.quiet import quiet
-from engine.tensors import Operation, Tensor, in_single, make
+from engine.tensors import Operation, Tensor, make
 
 kernels = builds.module("kernels")
 

@@ -11,8 +11,9 @@ from engine import dtypes
 from engine.lists import logsumexp_list, or_list, softmax_list
 from engine.ops.dims import axis
 from engine.ops.reduce import Dim, axes, numpy_names, spread
+from engine.promotion import in_single
 from engine.quiet import quiet
-from engine.tensors import Operation, Tensor, in_single, make, method
+from engine.tensors import Operation, Tensor, make, method
 
 
 class Logsumexp(Operation):

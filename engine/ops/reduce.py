@@ -14,8 +14,9 @@ from engine.checks import sums_to
 from engine.lists import or_list, sum_list
 from engine.ops.dims import Sizes, each_axis, sizes
 from engine.ops.join import cat
+from engine.promotion import FLOAT16, in_single
 from engine.quiet import quiet
-from engine.tensors import FLOAT16, Operation, Tensor, in_single, make, method
+from engine.tensors import Operation, Tensor, make, method
 
 kernels = builds.module("kernels")
 
