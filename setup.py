@@ -22,7 +22,7 @@ from setuptools.errors import BaseError, CCompilerError, CompileError
 ROOT = Path(__file__).absolute().parent
 BUILDS = runpy.run_path(str(ROOT / "engine" / "builds.py"))
 # Modules of few loops, which -O1 compiles in half the time.
-FEW_LOOPS = set(BUILDS["IN_PLACE"]) - {"modes", "value", "fused", "tape"}
+FEW_LOOPS = {*BUILDS["IN_PLACE"], *BUILDS["OPS"]} - {"modes", "value", "fused", "tape"}
 FLAGS = {  # both builds give the same bits: a * b + c is never contracted into one rounding
     # a root that need not set errno is one instruction
     "unix": ["-O3", "-ffp-contract=off", "-fno-math-errno", "-g0"],

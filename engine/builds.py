@@ -21,6 +21,8 @@ IN_PLACE = (
     *("modes", "value", "fused", "quiet", "nodes", "depth", "checks", "function", "graph"),
     *("differentiation", "views", "tensors", "tape"),
 )
+# Those that `engine.ops` holds: what operations of nearly every net are made of.
+OPS = ("elementwise", "shape", "index", "linear", "reduce")
 TO_BUILD = (
     "build it with `python setup.py build_ext --inplace` in a clone, or install again where there "
     "is a C compiler (ENGINE_REQUIRE_EXTENSIONS=1 shows what stops it)"
@@ -28,9 +30,13 @@ TO_BUILD = (
 
 
 def sources(root: Path = ROOT) -> dict[str, Path]:
-    """Each compiled module and its source: a .pyx, or the engine/NAME.py that has a NAME.pxd."""
+    """Each compiled module and its source: a .pyx, or the engine/NAME.py or engine/ops/NAME.py that
+    has a NAME.pxd."""
     fast = root / "engine_fast"
-    twins = {pxd.stem: root / "engine" / f"{pxd.stem}.py" for pxd in fast.glob("*.pxd")}
+    twins = {
+        pxd.stem: root / "engine" / ("ops" if pxd.stem in OPS else "") / f"{pxd.stem}.py"
+        for pxd in fast.glob("*.pxd")
+    }
     found = {n: path for n, path in twins.items() if n not in NOT_COMPILED and path.exists()}
     return dict(sorted((found | {pyx.stem: pyx for pyx in fast.glob("*.pyx")}).items()))
 
@@ -110,9 +116,9 @@ def module(name: str) -> ModuleType:
     return import_module(f"{'engine_fast' if fast else 'engine'}.{name}")
 
 
-def take_places() -> None:
-    """Have `import engine.NAME` find the compiled module where that is in use."""
-    for name in IN_PLACE if backend() == "cython" else ():
+def take_places(package: str = "engine", names: tuple[str, ...] = IN_PLACE) -> None:
+    """Have `import PACKAGE.NAME` find the compiled modules where they are in use."""
+    for name in names if backend() == "cython" else ():
         found = module(name)
-        sys.modules[f"engine.{name}"] = found
-        setattr(sys.modules["engine"], name, found)
+        sys.modules[f"{package}.{name}"] = found
+        setattr(sys.modules[package], name, found)

@@ -109,8 +109,7 @@ def finish(node: Any, args: tuple[Any, ...], output: Any, recorded: bool) -> Any
         checks.dirty(node, x, args, outputs)
         x._change_in_place(node._function_name, recorded)
     if recorded:
-        node._saved = tuple([keep(x, args, outputs) for x in node._to_save or ()])
-        node._to_save = ()
+        nodes.keep(node, args, outputs)
     node._shapes = [nodes.shape_of(x) for x in outputs]
     if not node._materialize_non_diff_grads:
         constant = [nodes.position(x, node._constant) is not None for x in outputs]
@@ -136,13 +135,6 @@ def result(node: Any, i: int, x: Any, args: tuple[Any, ...], recorded: bool) -> 
     if checks.is_view(x) and modes.is_grad_enabled():
         x._returned(node)
     return nodes.attach(x, node, i) if recorded else x
-
-
-def keep(x: Any, inputs: tuple[Any, ...], outputs: tuple[Any, ...]) -> Any:
-    """What is kept of x, which save_for_backward was given; None of None."""
-    if x is None:
-        return None
-    return nodes.Saved(x, nodes.position(x, outputs), nodes.position(x, inputs) is None)
 
 
 class Function(arguments.Uncalled):

@@ -76,6 +76,21 @@ def same_bits(a: float, b: float) -> bool:
     return (a == b and math.copysign(1.0, a) == math.copysign(1.0, b)) or (a != a and b != b)
 
 
+def places(n: int) -> Any:
+    """A tuple in the making: n places, which `put` fills and `filled` hands out."""
+    return [None] * n
+
+
+def put(places: Any, i: int, x: Any) -> None:
+    """Put x into place i, which holds nothing yet."""
+    places[i] = x
+
+
+def filled(places: Any) -> tuple[Any, ...]:
+    """The tuple that was made."""
+    return tuple(places)
+
+
 def same_items(xs: list[Any], ys: list[Any]) -> bool:
     """Whether two lists hold the same objects."""
     return len(xs) == len(ys) and all(map(is_, xs, ys))
@@ -84,6 +99,11 @@ def same_items(xs: list[Any], ys: list[Any]) -> bool:
 def doubles(row: Any) -> Any:
     """The doubles of a row, by index; as long as the row lives."""
     return row
+
+
+def shape_of(array: Any) -> Any:
+    """The shape of an array."""
+    return array.shape
 
 
 def dtype_of(array: Any) -> Any:

@@ -65,12 +65,18 @@ def version_of(t: Any) -> int:
 
 def all_needs_grad(xs: tuple[Any, ...]) -> tuple[bool, ...]:
     """For each, whether a gradient is wanted for it."""
-    return tuple([needs_grad(x) for x in xs])
+    found = interpreter.places(len(xs))
+    for i, x in enumerate(xs):
+        interpreter.put(found, i, needs_grad(x))
+    return interpreter.filled(found)
 
 
 def any_needs_grad(xs: Any) -> bool:
     """Whether a gradient is wanted for one of them."""
-    return True in [needs_grad(x) for x in xs]
+    for x in xs:  # noqa: SIM110  any() makes a generator
+        if needs_grad(x):
+            return True
+    return False
 
 
 def wants_grad(t: Any) -> bool:
@@ -218,10 +224,12 @@ def place_of(t: Any) -> tuple[Any, int]:
 
 def link(node: Node, inputs: tuple[Any, ...]) -> None:
     """Give the node an edge to each input, and tell constants of the graph from other objects."""
-    node._edges = edges = tuple([edge_of(x) for x in inputs])
-    if None in edges:
-        plain = [i for i, x in enumerate(inputs) if not is_differentiable(x)]
-        node._plain = tuple(plain)
+    edges = interpreter.places(len(inputs))
+    for i, x in enumerate(inputs):
+        interpreter.put(edges, i, edge_of(x))
+        if not is_differentiable(x):
+            node._plain += (i,)
+    node._edges = interpreter.filled(edges)
 
 
 def output(y: float, node: NodeBase, number: int) -> Any:
@@ -264,7 +272,7 @@ class Saved:
         self.between = between
         self.version = version_of(x) if isinstance(x, TensorBase) else None
         self.saved = x if number is None else x.detach()
-        self.inner = number is None and self.version is not None and x._node is not None
+        self.inner = number is None and self.version is not None and node_of(x) is not None
 
     def unpack(self, node: Any) -> Any:
         """What was saved, joined to the graph again; an in-place change since is an error."""
@@ -289,6 +297,17 @@ def position(x: Any, where: tuple[Any, ...]) -> int | None:
     return None
 
 
+def keep(node: Any, inputs: tuple[Any, ...], outputs: tuple[Any, ...]) -> None:
+    """Keep what save_for_backward was given, None of None."""
+    given = node._to_save or ()
+    saved = interpreter.places(len(given))
+    for i, x in enumerate(given):
+        if x is not None:
+            between = position(x, inputs) is None
+            interpreter.put(saved, i, Saved(x, position(x, outputs), between))
+    node._saved, node._to_save = interpreter.filled(saved), ()
+
+
 def as_node(x: Any, scalar: bool) -> Any:
     """A number as a constant Value, or a number or an array as a constant Tensor."""
     return Value(x, requires_grad=False) if scalar else links.constant(x)
@@ -296,14 +315,15 @@ def as_node(x: Any, scalar: bool) -> Any:
 
 def is_floating(x: Any) -> bool:
     """Whether x can have a gradient."""
-    return isinstance(x, value.Value) or interpreter.holds_floats(x._array)
+    return isinstance(x, value.Value) or interpreter.holds_floats(array_of(x))
 
 
 def shape_of(x: Any) -> Any:
     """What the gradient of an output must look like: (shape, dtype), None for a number, False
     for what has none."""
     if isinstance(x, TensorBase):
-        return x._array.shape, interpreter.dtype_of(x._array)
+        array = array_of(x)
+        return interpreter.shape_of(array), interpreter.dtype_of(array)
     return None if isinstance(x, value.Value) else False
 
 
@@ -320,6 +340,11 @@ def shape_at(target: Any, i: int) -> Any:
 def array_of(t: Any) -> Any:
     """The array of a Tensor."""
     return t._array
+
+
+def node_of(t: Any) -> Any:
+    """The node that a Tensor was last made by, None for a leaf."""
+    return t._node
 
 
 def zero(shape: Any) -> Any:

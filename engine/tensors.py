@@ -7,7 +7,7 @@ its methods here. Views and changes in place are kept right by `views`.
 import math
 import operator as operator_module
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
@@ -27,7 +27,7 @@ from engine import (
     views,
 )
 from engine.attention import warn
-from engine.function import Function, FunctionNode, finish, keep
+from engine.function import Function, FunctionNode, finish
 from engine.nodes import FREED, Node, Value, links
 from engine.promotion import FLOAT16, FLOAT32, FLOAT64, in_single
 from engine.quiet import quiet
@@ -248,25 +248,27 @@ def refuse_unequal_shapes(name: str, arrays: list[Any]) -> None:
             ) from None
 
 
-def as_operands(operands: tuple[Any, ...]) -> Sequence[Any]:
+def as_operands(operands: tuple[Any, ...]) -> tuple[Any, ...]:
     """The operands with each Value as a 0-dim tensor of the dtype of the others."""
     for x in operands:
         if isinstance(x, value.Value):
             kinds = [t._array.dtype for t in operands if isinstance(t, nodes.TensorBase)]
             floating = kinds[0] if kinds[0].kind == "f" else dtypes.get_default_dtype().numpy
-            return [t.as_tensor(floating) if isinstance(t, Value) else t for t in operands]
+            tensors = [t.as_tensor(floating) if isinstance(t, Value) else t for t in operands]
+            return tuple(tensors)
     return operands
 
 
-def of_one_dtype(rule: Any, operands: Sequence[Any]) -> Any:
+def of_one_dtype(rule: Any, operands: tuple[Any, ...]) -> Any:
     """Arrays and numbers for the rule where every tensor is of float32, or of float64; None where
     that is not so."""
-    kinds = [
-        interpreter.dtype_of(nodes.array_of(x)) for x in operands if isinstance(x, nodes.TensorBase)
-    ]
-    wanted = kinds[0]
-    if not (wanted is FLOAT32 or wanted is FLOAT64) or kinds[-1] is not wanted:
-        return None
+    wanted = None
+    for x in operands:
+        if isinstance(x, nodes.TensorBase):
+            kind = interpreter.dtype_of(nodes.array_of(x))
+            wanted = kind if wanted is None else wanted
+            if kind is not wanted or not (kind is FLOAT32 or kind is FLOAT64):
+                return None
     return [
         nodes.array_of(x) if isinstance(x, nodes.TensorBase) else as_float(x, rule)
         for x in operands
@@ -292,23 +294,22 @@ def as_array(x: Any, wanted: Any, rule: Any) -> Any:
     return as_float(x, rule) if wanted.kind == "f" else promotion.as_integer(x, wanted, rule.name)
 
 
-def record(plan: Plan, operands: Sequence[Any], arrays: list[Any], out: "Tensor") -> None:
+def record(plan: Plan, operands: tuple[Any, ...], arrays: list[Any], out: "Tensor") -> None:
     """Make out the result of a node that keeps what the needed slopes are made of."""
-    node = plan.node()
-    node.plan = plan
-    edges = [nodes.edge_of(x) for x in operands[: len(plan.needs)]]
-    keep = 0
-    for i, edge in enumerate(edges):
-        if edge is not None:
-            keep |= plan.needs[i]
-    saved = [
-        MISSING if not keep >> i & 1
-        else nodes.Saved(x, None, False) if isinstance(x, nodes.TensorBase)
-        else arrays[i]
-        for i, x in enumerate(operands)
-    ]  # fmt: skip
-    saved.append(nodes.Saved(out, 0, False) if keep >> len(operands) & 1 else MISSING)
-    node._edges, node._saved, node._shapes = tuple(edges), saved, [nodes.shape_of(out)]
+    node, n = plan.node(), len(operands)
+    edges, keep = interpreter.places(len(plan.needs)), 0
+    for i, need in enumerate(plan.needs):
+        edge = nodes.edge_of(operands[i])
+        interpreter.put(edges, i, edge)
+        keep |= 0 if edge is None else need
+    saved: list[Any] = [MISSING] * (n + 1)
+    for i, x in enumerate(operands):
+        if keep >> i & 1:
+            saved[i] = nodes.Saved(x, None, False) if isinstance(x, nodes.TensorBase) else arrays[i]
+    if keep >> n & 1:
+        saved[n] = nodes.Saved(out, 0, False)
+    node.plan, node._saved, node._shapes = plan, saved, [nodes.shape_of(out)]
+    node._edges = interpreter.filled(edges)
     nodes.join(out, node, 0)
 
 
@@ -928,7 +929,7 @@ class Operation(Function):
 def applied(operation: Any, ctx: Any, args: tuple[Any, ...]) -> Any:
     """The outputs of an operation, in the graph where a gradient is wanted."""
     ctx.needs_input_grad = nodes.all_needs_grad(args)
-    recorded = modes.is_grad_enabled() and True in ctx.needs_input_grad
+    recorded = modes.is_grad_enabled() and nodes.any_needs_grad(args)
     output = operation.forward(ctx, *args)
     if not (recorded or ctx._dirty or modes.observers()):
         return output
@@ -951,8 +952,7 @@ def is_fresh(ctx: Any, args: tuple[Any, ...], out: Any) -> bool:
 def joined(ctx: Any, args: tuple[Any, ...], out: Any) -> Any:
     """One new tensor of numbers as the result of its node."""
     nodes.link(ctx, args)
-    ctx._saved = tuple([keep(x, args, (out,)) for x in ctx._to_save or ()])
-    ctx._to_save = ()
+    nodes.keep(ctx, args, (out,))
     ctx._shapes = [nodes.shape_of(out)]
     return nodes.join(out, ctx, 0)
 

@@ -18,6 +18,18 @@ static PyTypeObject *engine_ndarray(void) {
 
 static inline int engine_is_array(PyObject *x) { return Py_TYPE(x) == engine_ndarray(); }
 
+static inline PyObject *engine_shape_of(PyObject *x) {
+    if (!engine_is_array(x)) return PyObject_GetAttrString(x, "shape");
+    int n = PyArray_NDIM((PyArrayObject *)x);
+    PyObject *shape = PyTuple_New(n);
+    for (int i = 0; shape && i < n; i++) {
+        PyObject *size = PyLong_FromSsize_t(PyArray_DIM((PyArrayObject *)x, i));
+        if (!size) Py_CLEAR(shape);
+        else PyTuple_SET_ITEM(shape, i, size);
+    }
+    return shape;
+}
+
 static inline PyObject *engine_dtype_of(PyObject *x) {
     if (!engine_is_array(x)) return PyObject_GetAttrString(x, "dtype");
     PyObject *dtype = (PyObject *)PyArray_DESCR((PyArrayObject *)x);

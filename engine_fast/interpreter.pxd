@@ -39,6 +39,24 @@ cdef extern from *:
         Py_XDECREF(none);
         return x;
     }
+    static inline PyObject *engine_places(Py_ssize_t n) {
+        PyObject *places = PyTuple_New(n);
+        for (Py_ssize_t i = 0; places && i < n; i++) {
+            Py_INCREF(Py_None);
+            PyTuple_SET_ITEM(places, i, Py_None);
+        }
+        return places;
+    }
+    static inline void engine_put(PyObject *places, Py_ssize_t i, PyObject *x) {
+        PyObject *before = PyTuple_GET_ITEM(places, i);
+        Py_INCREF(x);
+        PyTuple_SET_ITEM(places, i, x);
+        Py_DECREF(before);
+    }
+    static inline PyObject *engine_filled(PyObject *places) {
+        Py_INCREF(places);
+        return places;
+    }
     #define engine_ints(row) ((int *)PyBytes_AS_STRING(row))
     #define engine_doubles(row) ((double *)PyBytes_AS_STRING(row))
     static inline int engine_same_items(PyObject *xs, PyObject *ys) {
@@ -51,6 +69,9 @@ cdef extern from *:
     int delete_attribute "engine_delete_attribute"(object x, object name) except -1
     int look_for_signals "engine_look_for_signals"() except -1
     object new "engine_new"(object base, object cls)
+    tuple places "engine_places"(Py_ssize_t n)
+    void put "engine_put"(tuple places, Py_ssize_t i, object x)
+    tuple filled "engine_filled"(tuple places)
     object row "engine_row"(Py_ssize_t n)
     double *doubles "engine_doubles"(object row)
     object int_row "engine_int_row"(Py_ssize_t n)
@@ -59,6 +80,7 @@ cdef extern from *:
     bint same_items "engine_same_items"(list xs, list ys)
 
 cdef extern from "arrays.h":
+    object shape_of "engine_shape_of"(object array)
     object dtype_of "engine_dtype_of"(object array)
     bint holds_floats "engine_holds_floats"(object array) except -1
     bint can_write "engine_can_write"(object array) except -1

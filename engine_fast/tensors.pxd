@@ -3,7 +3,7 @@
 cimport cython
 
 from engine_fast cimport interpreter, modes, nodes, value
-from engine_fast.function cimport finish, keep
+from engine_fast.function cimport finish
 
 cdef class Plan:
     cdef public object rule, forward, backward, kind
@@ -25,13 +25,13 @@ cpdef as_ndarray(object x)
 @cython.locals(t=nodes.TensorBase)
 cpdef make(object array)
 cpdef apply_rule(object rule, tuple operands)
-cpdef as_operands(tuple operands)
 @cython.locals(kinds=list)
-cpdef of_one_dtype(object rule, object operands)
+cpdef tuple as_operands(tuple operands)
+cpdef list of_one_dtype(object rule, tuple operands)
 cpdef as_float(object x, object rule)
 cpdef as_array(object x, object wanted, object rule)
-@cython.locals(node=RuleBase, edges=list, saved=list, i=Py_ssize_t, keep=int)
-cpdef record(Plan plan, object operands, list arrays, nodes.TensorBase out)
+@cython.locals(node=RuleBase, saved=list, i=Py_ssize_t, n=Py_ssize_t, keep=int, need=int)
+cpdef record(Plan plan, tuple operands, list arrays, nodes.TensorBase out)
 cpdef operand(object x)
 cpdef applied(object operation, nodes.NodeBase ctx, tuple args)
 cpdef bint is_fresh(nodes.NodeBase ctx, tuple args, object out) except -1

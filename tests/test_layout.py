@@ -160,7 +160,7 @@ def declared(name):
 
 @pytest.mark.parametrize("name", [n for n, p in builds.sources().items() if p.suffix == ".py"])
 def test_what_a_compiled_module_takes_from_another_is_declared(name):
-    tree = ast.parse(path_of(name).read_text())
+    tree = ast.parse(builds.sources()[name].read_text())
     aliases = {
         (alias.asname or alias.name): alias.name
         for node in ast.walk(tree)

@@ -76,9 +76,12 @@ def seen(edge: Any) -> tuple[Any, int]:
 
 @cache
 def tensor_places(operation: Any) -> tuple[bool, ...]:
-    """Which arguments of an operation's forward are tensors by its text, the rest being options."""
+    """Which arguments of an operation's forward are tensors by its text, the rest being options;
+    a compiled function has its annotations as texts."""
     parameters = [*inspect.signature(operation.forward).parameters.values()][1:]
-    return tuple(p.annotation is Tensor or p.kind is p.VAR_POSITIONAL for p in parameters)
+    return tuple(
+        p.annotation in (Tensor, "Tensor") or p.kind is p.VAR_POSITIONAL for p in parameters
+    )
 
 
 def next_functions(node: Node) -> tuple[tuple[Any, int], ...]:

@@ -1,5 +1,9 @@
 """Every operation that is not elementwise, by family: a class, its public function under it."""
 
+from engine import builds
+
+builds.take_places("engine.ops", builds.OPS)
+
 from engine.ops import (
     blends as blends,
     collect as collect,

@@ -1,0 +1,1 @@
+# C types of engine/ops/shape.py.
