@@ -67,6 +67,8 @@ def joined(node: Any, x: Any, args: tuple[Any, ...]) -> Any:
 
 def counted(node: Any, given: Any) -> tuple[Any, ...]:
     """One gradient per input; more may follow when they are None."""
+    if type(given) is tuple and len(given) == len(node._edges) and not node._plain:
+        return given  # as nearly all are
     given = tuple(given) if isinstance(given, (tuple, list)) else (given,)
     n = len(node._edges)
     if len(given) < n or more_than(n, given):
@@ -159,7 +161,9 @@ def guard(node: Node, g: Any, edge: Any, hidden: tuple[Any, ...]) -> Any:
 
 def fit(g: Any, edge: Any, node: Node, i: int, create_graph: bool) -> Any:
     """The gradient that a node returned for its input i, in the input's own kind, shape and
-    dtype: what broadcasting spread is summed, here and nowhere else."""
+    dtype: what broadcasting spread is summed, here and nowhere else. None where it is None."""
+    if g is None:
+        return None
     target, output = edge
     if isinstance(target, value.Value):
         return fit_number(g, node, i, create_graph)
@@ -167,7 +171,7 @@ def fit(g: Any, edge: Any, node: Node, i: int, create_graph: bool) -> Any:
     if not isinstance(g, nodes.TensorBase):
         g = fit_array(g, shape, node, i)
     array = nodes.array_of(g)
-    if array.shape != shape:
+    if not interpreter.has_shape(array, shape):
         if not sums_to(array.shape, shape):
             raise RuntimeError(wrong_shape(array.shape, shape, node, i))
         g = g.sum_to_size(shape)
@@ -217,12 +221,20 @@ def wrong_shape(got: tuple[int, ...], needed: tuple[int, ...], node: Node, i: in
     )
 
 
-def at_one_place(arrived: dict[int, Any], leaf: Any) -> dict[int, Any]:
-    """What has arrived at a leaf by its place in the graph; in one sum where it came to places
+def arrived(grads: list[Any]) -> int:
+    """How many gradients have arrived at a node."""
+    count = 0
+    for g in grads:
+        count += g is not None
+    return count
+
+
+def at_one_place(grads: list[Any]) -> list[Any]:
+    """What has arrived at a leaf; in one sum, at its place in the graph, where it came to places
     that the leaf has left, too."""
-    if len(arrived) == 1:
-        return arrived
-    first, *others = arrived.values()
+    if len(grads) == 1:
+        return grads
+    first, *others = [g for g in grads if g is not None]
     for g in others:
         first = first + g
-    return {leaf._output_nr: first}
+    return [None] * (len(grads) - 1) + [first]

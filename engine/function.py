@@ -43,7 +43,7 @@ class FunctionBase(nodes.NodeBase):
         """What save_for_backward kept, in order."""
         if self._saved is None or (self._saved and checks.abandoned(self)):
             raise RuntimeError(FREED.format(self.name()))
-        return tuple([None if s is None else s.unpack(self) for s in self._saved])
+        return tuple(nodes.unpacked(self._saved, self))
 
     def mark_dirty(self, *tensors: Any) -> None:
         """Say which input Tensors forward changed in place; they must be returned too."""
@@ -58,14 +58,14 @@ class FunctionBase(nodes.NodeBase):
         """False: an output that got no gradient hands None to backward, not zeros."""
         self.materialize_grads = value
 
-    def _differentiate(self, grads: list[Any]) -> tuple[Any, ...]:
+    def differentiate(self, grads: list[Any]) -> tuple[Any, ...]:
         if self._saved is None:
             raise RuntimeError(FREED.format(self.name()))
         grads = [materialized(self, i, g) for i, g in enumerate(grads)]
-        given = checks.counted(self, gradient_of(self._function)(self, *grads))
+        given = checks.counted(self, gradient_of(type(self)._function)(self, *grads))
         return checks.guarded(self, given, grads) if modes.is_grad_enabled() else given
 
-    def _release(self) -> None:
+    def release(self) -> None:
         self._saved = None if self._saved else ()
 
     def _argument(self, i: int) -> str:
@@ -75,7 +75,7 @@ class FunctionBase(nodes.NodeBase):
 class FunctionNode(FunctionBase, Node):
     """The ctx of one call of a Function, and its node. Attributes of any name may be set on it."""
 
-    _differentiate_nothing = FunctionBase._differentiate
+    runs_without = True
     apply = Node.__call__
 
     @property
@@ -222,6 +222,8 @@ NO_VJP, NO_BACKWARD = Function.vjp, Function.backward
 
 def gradient_of(cls: Any) -> Any:
     """A Function's backward, or vjp, which is another name for it."""
-    if cls.vjp is not NO_VJP and cls.backward is not NO_BACKWARD:
+    if cls.vjp is NO_VJP:
+        return cls.backward
+    if cls.backward is not NO_BACKWARD:
         raise RuntimeError(arguments.BOTH.format(cls.__name__))
-    return cls.backward if cls.vjp is NO_VJP else cls.vjp
+    return cls.vjp

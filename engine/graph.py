@@ -22,7 +22,7 @@ def topological(roots: Iterable[Edge]) -> list[Any]:
     seen: set[int] = set()
     open_nodes = [node for node, _ in roots][::-1]
     while open_nodes:
-        interpreter.check_signals()
+        interpreter.look_for_signals()
         node = open_nodes.pop()
         if node is None:  # all below the node under it is in the order
             order.append(open_nodes.pop())
@@ -31,7 +31,8 @@ def topological(roots: Iterable[Edge]) -> list[Any]:
         if key in seen:
             continue
         seen.add(key)
-        open_nodes += (node, None)
+        open_nodes.append(node)
+        open_nodes.append(None)
         for edge in reversed(nodes.edges(node)):
             if edge is not None:
                 open_nodes.append(edge[0])
@@ -54,7 +55,7 @@ class Walk:
         self.create_graph = create
         self.writes = False
         self.order = topological(roots)
-        self.flight: dict[int, dict[int, Any]] = {}
+        self.flight: dict[int, list[Any]] = {}  # by node; one entry per place, None before any
         self.arrived: list[tuple[Any, Any]] = []  # (leaf, inner Value or retaining tensor; its g)
         self.captured: dict[tuple[int, int], Any] = {}
         self.callbacks: dict[Any, Callable[[], None]] = {}  # run at the end, by what asked for it
@@ -66,7 +67,7 @@ class Walk:
         reach = set(ends)
         needed: set[int] = set()
         for node in self.order:
-            interpreter.check_signals()
+            interpreter.look_for_signals()
             if any(e is not None and id(e[0]) in reach for e in nodes.edges(node)):
                 reach.add(id(node))
                 needed.add(id(node))
@@ -86,10 +87,10 @@ class Walk:
             return
         arrived = self.flight.get(key)
         if arrived is None:
-            arrived = self.flight[key] = {}
+            arrived = self.flight[key] = [None] * nodes.places(node)
         if g is None:
             return
-        if i in arrived:
+        if arrived[i] is not None:
             g = arrived[i] + g
         elif type(g) is float:
             g = 0.0 + g  # the scalar walk starts from 0.0 too, which makes 0.0 of -0.0
@@ -102,9 +103,9 @@ class Walk:
         try:
             with quiet():
                 for node in reversed(self.order):
-                    arrived = self.flight.pop(interpreter.identity(node), None)
-                    if arrived is not None:
-                        self.visit(node, arrived)
+                    grads = self.flight.pop(interpreter.identity(node), None)
+                    if grads is not None:
+                        self.visit(node, grads)
                 self.arrived = [(x, self.at_leaf(x, g)) for x, g in self.arrived]
                 while self.callbacks:
                     self.callbacks.pop(next(iter(self.callbacks)))()
@@ -112,63 +113,61 @@ class Walk:
             _running.walk = outer
             modes.set_grad(before)
 
-    def visit(self, node: Any, arrived: dict[int, Any]) -> None:
+    def visit(self, node: Any, grads: list[Any]) -> None:
         """Take what has arrived at a node, and send it on."""
         if isinstance(node, nodes.NodeBase):
-            self.visit_node(node, arrived)
-        elif not arrived:
+            self.visit_node(node, grads)
+        elif not checks.arrived(grads):
             for edge in filter(None, nodes.edges(node)):
                 self.add(edge, None)
         elif isinstance(node, nodes.TensorBase):
-            self.visit_leaf(node, arrived)
+            self.visit_leaf(node, grads)
         elif node.is_leaf:
-            self.arrived.append((node, arrived[0]))
+            self.arrived.append((node, grads[0]))
         else:
-            self.visit_value(node, hooks.run_on_value(node, arrived[0]))
+            self.visit_value(node, hooks.run_on_value(node, grads[0]))
 
-    def visit_leaf(self, leaf: Any, arrived: dict[int, Any]) -> None:
+    def visit_leaf(self, leaf: Any, grads: list[Any]) -> None:
         """Keep a leaf's gradient for the end; one asked for at a place it has left is captured."""
-        for i, g in (arrived if self.wanted else checks.at_one_place(arrived, leaf)).items():
-            if self.wanted is None or i == leaf._output_nr:
+        for i, g in enumerate(grads if self.wanted else checks.at_one_place(grads)):
+            if g is not None and (self.wanted is None or i == leaf._output_nr):
                 self.arrived.append((leaf, g))
-            else:
+            elif g is not None:
                 self.captured[id(leaf), i] = g
 
     def visit_value(self, v: Any, g: Any) -> None:
         """An operation on Values: its slopes turn its gradient into those of its parents."""
         if self.wanted is None:
             self.arrived.append((v, g))
-        if self.goes_on(v, {0: g}):
+        if self.goes_on(v, [g]):
             for edge, c in value_contributions(v, g, self.create_graph):
                 self.add(edge, c)
 
-    def visit_node(self, node: Any, arrived: dict[int, Any]) -> None:
+    def visit_node(self, node: Any, grads: list[Any]) -> None:
         """A call of a Function: backward turns gradients of outputs into those of inputs."""
         hooked = node._hooks
         if hooked is not None:
-            hooked.on_outputs(self, arrived)
-        if not self.goes_on(node, arrived):
+            hooked.on_outputs(self, grads)
+        if not self.goes_on(node, grads):
             return
-        grads = [arrived.get(i) for i in range(len(node._shapes))]
+        runs = checks.arrived(grads) or node.runs_without
         if hooked is not None:
             grads = hooked.before(grads)
-        given = node._differentiate(grads) if arrived else node._differentiate_nothing(grads)
+        given = node.differentiate(grads) if runs else (None,) * len(node._edges)
         if hooked is not None:
             given = hooked.after(given, grads)
         for i, edge in enumerate(node._edges):
             if edge is not None:
-                g = given[i]
-                fitting = None if g is None else checks.fit(g, edge, node, i, self.create_graph)
-                self.add(edge, fitting)
+                self.add(edge, checks.fit(given[i], edge, node, i, self.create_graph))
         if not self.retain_graph:
-            node._release()
+            node.release()
 
-    def goes_on(self, node: Any, arrived: dict[int, Any]) -> bool:
+    def goes_on(self, node: Any, grads: list[Any]) -> bool:
         """Keep the gradients that are asked for; whether others lie beyond the node."""
         if self.wanted is None:
             return True
-        for i, g in arrived.items():
-            if (id(node), i) in self.wanted:
+        for i, g in enumerate(grads):
+            if g is not None and (id(node), i) in self.wanted:
                 self.captured[id(node), i] = g
         return id(node) in self.needed
 

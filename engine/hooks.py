@@ -48,16 +48,14 @@ class Hooks:
         self.post: Table = {}
         self.accumulated: Table = {}
 
-    def on_outputs(self, walk: Any, arrived: dict[int, Any]) -> None:
+    def on_outputs(self, walk: Any, grads: list[Any]) -> None:
         """Run the hooks of the output tensors, also of those without a gradient, which get None;
         then keep what retain_grad asked for."""
-        for i in sorted({*arrived, *self.outputs}):
-            g = run(self.outputs.get(i, {}), arrived.get(i))
+        for i, before in enumerate(grads):
+            g = grads[i] = run(self.outputs.get(i, {}), before)
             tensor = self.retained[i]() if i in self.retained else None
-            if g is not None:
-                arrived[i] = g
-                if tensor is not None:
-                    walk.arrived.append((tensor, g))
+            if g is not None and tensor is not None:
+                walk.arrived.append((tensor, g))
 
     def before(self, grads: list[Any]) -> list[Any]:
         """The gradients of the outputs after the pre-hooks of the node."""

@@ -102,8 +102,13 @@ def doubles(row: Any) -> Any:
 
 
 def shape_of(array: Any) -> Any:
-    """The shape of an array."""
+    """The shape of an array, a tuple."""
     return array.shape
+
+
+def has_shape(array: Any, shape: tuple[int, ...]) -> bool:
+    """Whether an array has this shape."""
+    return bool(array.shape == shape)
 
 
 def dtype_of(array: Any) -> Any:

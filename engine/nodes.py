@@ -130,6 +130,17 @@ class NodeBase:
         """The node's name, as PyTorch's: MulBackward0, CubeBackward."""
         return type(self).__name__
 
+    def differentiate(self, grads: list[Any]) -> tuple[Any, ...]:
+        """The gradients of the inputs, given one per output. A compiled class has it in C; any
+        other writes `_differentiate`."""
+        node: Any = self
+        return tuple(node._differentiate(grads))
+
+    def release(self) -> None:
+        """Free what was saved for backward. A compiled class has it in C; others `_release`."""
+        node: Any = self
+        node._release()
+
 
 class Node(NodeBase):
     """A node of the graph: one call of an operation, with an edge to each of its inputs.
@@ -142,14 +153,11 @@ class Node(NodeBase):
     """
 
     once_differentiable = False
+    runs_without = False  # whether backward is called where no gradient arrived
 
     def _differentiate(self, grads: list[Any]) -> tuple[Any, ...]:
         """The gradients of the inputs, given one per output."""
         raise NotImplementedError
-
-    def _differentiate_nothing(self, grads: list[Any]) -> tuple[Any, ...]:
-        """The gradients of the inputs where none arrived: none. A Function of the user's runs."""
-        return (None,) * len(self._edges)
 
     def __call__(self, *grads: Any) -> Any:
         """Backward by hand: the gradients of the inputs, given one per output."""
@@ -158,7 +166,7 @@ class Node(NodeBase):
                 f"{self.name()}: expected {len(self._shapes)} arguments, got {len(grads)} instead: "
                 "one gradient for each of its outputs"
             )
-        given = self._differentiate(list(grads))
+        given = differentiate(self, list(grads))
         return given[0] if len(given) == 1 else given
 
     def _release(self) -> None:
@@ -175,6 +183,23 @@ def edges(node: Any) -> Sequence[Edge | None]:
         inner = node
         return inner._edges + inner._hidden if inner._hidden else inner._edges
     return value_edges(node) if isinstance(node, Value) else ()
+
+
+def places(node: Any) -> int:
+    """How many places a node has for gradients to arrive at: one per output; of a leaf, those that
+    it has left too."""
+    if isinstance(node, NodeBase):
+        inner = node
+        return len(inner._shapes)
+    if isinstance(node, TensorBase):
+        leaf = node
+        return leaf._output_nr + 1
+    return 1
+
+
+def differentiate(node: NodeBase, grads: list[Any]) -> tuple[Any, ...]:
+    """The gradients of the inputs of a node, given one per output."""
+    return node.differentiate(grads)
 
 
 def edge_key(edge: Edge) -> tuple[int, int]:
@@ -287,6 +312,18 @@ class Saved:
             cut = Error(CUT.format(node.name()), node._edges, [shape_of(x)])
             return attach(x.detach(), cut, 0)
         return x
+
+
+def unpacked(kept: Sequence[Any], node: Any) -> list[Any]:
+    """What a node kept: tensors and Values as they were, joined to the graph again; the rest."""
+    found = []
+    for entry in kept:
+        if isinstance(entry, Saved):
+            saved = entry
+            found.append(saved.unpack(node))
+        else:
+            found.append(entry)
+    return found
 
 
 def position(x: Any, where: tuple[Any, ...]) -> int | None:

@@ -140,17 +140,18 @@ class RuleBase(nodes.NodeBase):
 
     plan: Any
 
-    def _differentiate(self, grads: list[Any]) -> tuple[Any, ...]:
+    def differentiate(self, grads: list[Any]) -> tuple[Any, ...]:
         if self._saved is None:
             raise RuntimeError(FREED.format(self.name()))
         if grads[0] is None:  # a pre-hook of the node gave none
             return (None,) * len(self._edges)
-        operands = [x.unpack(self) if isinstance(x, nodes.Saved) else x for x in self._saved]
-        return slopes_times(self, self.plan, grads[0], operands)
+        return slopes_times(self, self.plan, grads[0], nodes.unpacked(self._saved, self))
 
-    def _release(self) -> None:
-        if True in [isinstance(x, nodes.Saved) for x in self._saved or ()]:
-            self._saved = None
+    def release(self) -> None:
+        for x in self._saved or ():
+            if isinstance(x, nodes.Saved):
+                self._saved = None
+                break
 
     def _argument(self, i: int) -> str:
         return str(self.plan.rule.operands[i])
@@ -907,8 +908,7 @@ links.zeros = lambda shape, dtype: make(np.zeros(shape, dtype))
 
 def operation_node(name: str, operation: Any) -> Any:
     """The class of the nodes of an operation: without a gradient nothing is to be computed."""
-    fields = {"_function": operation, "_differentiate_nothing": Node._differentiate_nothing}
-    return type(name, (FunctionNode,), fields)
+    return type(name, (FunctionNode,), {"_function": operation, "runs_without": False})
 
 
 class Operation(Function):

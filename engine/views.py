@@ -274,7 +274,7 @@ class CopySlices(Node):
             raise RuntimeError(FREED.format(self.name()))
         whole = grads[0]._laid_out(self.order)
         part = self.view.replay(whole)
-        given = list(self.node._differentiate([part.clone()]))
+        given = list(nodes.differentiate(self.node, [part.clone()]))
         old = None if self.place is None else given.pop(self.place)
         part.copy_(0.0 if old is None else old)
         return (whole, *given)

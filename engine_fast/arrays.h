@@ -37,6 +37,21 @@ static inline PyObject *engine_dtype_of(PyObject *x) {
     return dtype;
 }
 
+static inline int engine_has_shape(PyObject *x, PyObject *shape) {
+    if (!engine_is_array(x)) {
+        PyObject *found = PyObject_GetAttrString(x, "shape");
+        int same = found ? PyObject_RichCompareBool(found, shape, Py_EQ) : -1;
+        Py_XDECREF(found);
+        return same;
+    }
+    int n = PyArray_NDIM((PyArrayObject *)x);
+    if (n != PyTuple_GET_SIZE(shape)) return 0;
+    for (int i = 0; i < n; i++)
+        if (PyLong_AsSsize_t(PyTuple_GET_ITEM(shape, i)) != PyArray_DIM((PyArrayObject *)x, i))
+            return 0;
+    return 1;
+}
+
 static inline int engine_holds_floats(PyObject *x) {
     PyObject *dtype = engine_dtype_of(x);
     if (!dtype) return -1;

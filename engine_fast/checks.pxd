@@ -16,4 +16,6 @@ cpdef bint any_in_graphs(tuple xs) except -1
 cpdef bint is_view(object x) except -1
 cpdef tuple guarded(nodes.NodeBase node, tuple given, list grads)
 cpdef fit(object g, tuple edge, object node, object i, bint create_graph)
-cpdef dict at_one_place(dict arrived, nodes.TensorBase leaf)
+@cython.locals(count=Py_ssize_t)
+cpdef Py_ssize_t arrived(list grads) except -1
+cpdef list at_one_place(list grads)

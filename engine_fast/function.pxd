@@ -5,7 +5,8 @@ cimport cython
 from engine_fast cimport checks, modes, nodes
 
 cdef class FunctionBase(nodes.NodeBase):
-    pass
+    cdef tuple differentiate(self, list grads)
+    cdef release(self)
 
 cpdef materialized(nodes.NodeBase node, Py_ssize_t i, object g)
 @cython.locals(outputs=tuple, results=tuple)

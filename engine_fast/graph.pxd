@@ -10,17 +10,16 @@ cpdef current_walk()
 
 cdef class Walk:
     cdef object __weakref__
-    cdef dict __dict__
     cdef public bint retain_graph, create_graph, writes
     cdef public list order, arrived
     cdef public dict flight, captured, callbacks
     cdef public set needed
     cdef public object wanted
-    @cython.locals(arrived=dict)
+    @cython.locals(arrived=list, i=Py_ssize_t)
     cpdef add(self, tuple edge, object g)
-    cpdef visit(self, object node, dict arrived)
-    cpdef visit_leaf(self, nodes.TensorBase leaf, dict arrived)
+    cpdef visit(self, object node, list grads)
+    cpdef visit_leaf(self, nodes.TensorBase leaf, list grads)
     @cython.locals(i=Py_ssize_t, edge=tuple, given=tuple)
-    cpdef visit_node(self, nodes.NodeBase node, dict arrived)
-    cpdef bint goes_on(self, object node, dict arrived) except -1
+    cpdef visit_node(self, nodes.NodeBase node, list grads)
+    cpdef bint goes_on(self, object node, list grads) except -1
     cpdef at_leaf(self, object x, object g)

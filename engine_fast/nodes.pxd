@@ -17,6 +17,8 @@ cdef class NodeBase:
     cdef public tuple _constant, _dirty, _edges, _hidden, _plain, needs_input_grad
     cdef public object _hooks, _saved, _shapes, _to_save
     cdef public bint _is_pure_view, _materialize_non_diff_grads, materialize_grads
+    cdef tuple differentiate(self, list grads)
+    cdef release(self)
 
 cdef class Saved:
     cdef public object number, saved, version
@@ -33,12 +35,17 @@ cpdef bint wants_grad(TensorBase t) except -1
 @cython.locals(inner=NodeBase)
 cpdef tuple edges(object node)
 cpdef tuple value_edges(value.Value v)
+@cython.locals(inner=NodeBase, leaf=TensorBase)
+cpdef Py_ssize_t places(object node) except -1
+cpdef tuple differentiate(NodeBase node, list grads)
 cpdef tuple edge_key(tuple edge)
 cpdef edge_of(object x)
 cpdef tuple place_of(TensorBase t)
 cpdef dict hooks_of(value.Value v)
 cpdef attach(object x, object node, object number)
 cpdef TensorBase join(TensorBase t, object node, Py_ssize_t number)
+@cython.locals(found=list, saved=Saved)
+cpdef list unpacked(object kept, object node)
 cpdef position(object x, tuple where)
 @cython.locals(given=tuple, i=Py_ssize_t)
 cpdef keep(NodeBase node, tuple inputs, tuple outputs)

@@ -17,6 +17,8 @@ cpdef Plan plan_of(object rule)
 
 cdef class RuleBase(nodes.NodeBase):
     cdef public Plan plan
+    cdef tuple differentiate(self, list grads)
+    cdef release(self)
 
 @cython.locals(given=list)
 cpdef tuple slopes_times(nodes.NodeBase node, Plan plan, object g, list operands)

@@ -120,11 +120,11 @@ class AnomalyWalk(Walk):
         self.anomaly = anomaly
         self.passed: list[Any] = []
 
-    def visit_node(self, node: Node, arrived: dict[int, Any]) -> None:
+    def visit_node(self, node: Node, grads: list[Any]) -> None:
         before, self.anomaly.differentiated = self.anomaly.differentiated, node
         handle = RemovableHandle(of(node).post, self.looking(node))
         try:
-            super().visit_node(node, arrived)
+            super().visit_node(node, grads)
         except Exception:
             report(node)
             raise

@@ -23,6 +23,7 @@ from engine.nodes import (
     DIFFERENTIABLE,
     Saved,
     any_needs_grad,
+    differentiate,
     is_floating,
     needs_grad,
     position,
@@ -269,7 +270,7 @@ class Linear:
     def total(self, node: Any, weights: list[Any]) -> Any:
         """The product of the tangents with the gradients of the inputs, for these of the outputs;
         None where there is none."""
-        given = [] if node is None else node._differentiate(weights)
+        given = [] if node is None else differentiate(node, weights)
         pairs = zip(given, self.given, strict=False)
         parts = [inner(g, t) for g, t in pairs if g is not None and t is not None]
         return sum(parts[1:], parts[0]) if parts else None
@@ -302,16 +303,6 @@ def derivatives(total: Any, asked: list[Any], keep: bool) -> Sequence[Any]:
     return [zeros_for(w) for w in asked]
 
 
-class ForForward:
-    """What save_for_forward kept, as jvp reads it."""
-
-    def __init__(self, x: Any):
-        self.x = x
-
-    def unpack(self, node: Any) -> Any:
-        return self.x
-
-
 def of_jvp(
     node: Any, results: Sequence[Any], args: Sequence[Any], tangents: list[Any]
 ) -> Sequence[Any]:
@@ -319,7 +310,7 @@ def of_jvp(
     if node.materialize_grads:
         tangents = [zeros_for(x) if t is None else t for x, t in zip(args, tangents, strict=True)]
     versions = [t._version if isinstance(t, Tensor) else None for t in tangents]
-    before, node._saved = node._saved, tuple(map(ForForward, getattr(node, "_for_forward", ())))
+    before, node._saved = node._saved, tuple(getattr(node, "_for_forward", ()))
     try:
         found = node._function.jvp(node, *tangents)
     finally:

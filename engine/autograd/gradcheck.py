@@ -14,7 +14,7 @@ from engine.differentiation import as_tuple, grad
 from engine.function import FunctionNode
 from engine.habits import Value
 from engine.memory import overlaps, writeable
-from engine.nodes import DIFFERENTIABLE, needs_grad, zero
+from engine.nodes import DIFFERENTIABLE, differentiate, needs_grad, zero
 from engine.quiet import quiet
 from engine.tensors import Operation, make
 
@@ -294,7 +294,7 @@ def undefined(node: Any, grads: list[Any]) -> None:
     """Call backward with these gradients, which are None or 0."""
     before = modes.set_grad(False)
     try:
-        found = node._differentiate(grads)
+        found = differentiate(node, grads)
     except Exception as error:
         warn_of_undefined()
         raise GradcheckError(

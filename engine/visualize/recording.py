@@ -2,6 +2,7 @@
 
 import sys
 import sysconfig
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -87,21 +88,21 @@ class RecordingWalk(Walk):
 
     def add(self, edge: Edge, g: Any) -> None:
         node, i = edge
-        before = self.flight.get(id(node), {}).get(i)
+        before = present(self.flight.get(id(node), ())).get(i)
         super().add(edge, g)
-        after = self.flight.get(id(node), {}).get(i)
+        after = present(self.flight.get(id(node), ())).get(i)
         if not self.visits:
             self.starts.append((node, i, after))
         elif g is not None and after is not None:
             self.visits[-1].given.append(Given(node, i, g, before, after))
 
-    def visit(self, node: Any, arrived: dict[int, Any]) -> None:
-        visit = Visit(node, dict(arrived))
+    def visit(self, node: Any, grads: list[Any]) -> None:
+        visit = Visit(node, present(grads))
         self.visits.append(visit)
         self.of_node[id(node)] = visit
-        super().visit(node, arrived)
-        if any(g is not arrived[i] for i, g in visit.arrived.items()):
-            visit.hooked = dict(arrived)
+        super().visit(node, grads)
+        if any(g is not grads[i] for i, g in visit.arrived.items()):
+            visit.hooked = present(grads)
 
     def visit_value(self, v: Any, g: Any) -> None:
         visit = self.visits[-1]
@@ -116,6 +117,11 @@ class RecordingWalk(Walk):
             self.of_node[id(x)].kept = before, g if before is None else before + g
             self.of_node[id(x)].hooked = None if g is arrived else {0: g}
         return g
+
+
+def present(grads: Sequence[Any]) -> dict[int, Any]:
+    """The gradients that there are, by their numbers."""
+    return {i: g for i, g in enumerate(grads) if g is not None}
 
 
 def numbers_of(node: Any) -> Any:
