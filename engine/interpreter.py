@@ -126,6 +126,7 @@ def can_write(array: Any) -> bool:
     return bool(array.flags.writeable)
 
 
+bare = object.__new__  # a Value whose fields are not set
 identity = id
 set_attribute = object.__setattr__
 delete_attribute = object.__delattr__

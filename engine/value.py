@@ -98,7 +98,7 @@ def watch(what, v, more=None):
 def node(y, a, slope_a, b, slope_b, op):
     """The result y of an operation; a parent that needs no gradient is None, its number then
     stands in the place of its slope."""
-    v = Value.__new__(Value)
+    v = interpreter.bare(Value)
     v._data = y
     v._grad = 0.0
     v._requires_grad = a is not None or b is not None
@@ -151,7 +151,7 @@ def binary(a, b, value, slopes, op):
     if not q._requires_grad:
         q = None
         slope_b = z
-    v = Value.__new__(Value)  # as in `node`, without the call: most nodes are made here
+    v = interpreter.bare(Value)  # as in `node`, without the call: most nodes are made here
     v._data = y
     v._grad = 0.0
     v._mark = 0
@@ -527,7 +527,11 @@ def arrange(order, root, now):
                     continue
         p._mark = now
         p._flight = 0.0
-        if p._a is None and p._b is None and p._extra is None:
+        if (
+            (p._a is None or p._a._mark == now)
+            and (p._b is None or p._b._mark == now)
+            and type(p._extra) is not Extra
+        ):
             order.append(p)
         else:
             waiting.append(v)
@@ -557,21 +561,19 @@ def push_back(order):
     leaves = []
     for v in reversed(order):
         g = v._flight
-        p = v._a
-        q = v._b
-        if p is None and q is None:
+        if v._a is None and v._b is None:
             if type(v._extra) is not Extra or not v._extra.parents:
                 leaves.append(v)
                 continue
             spread(v, g, v._extra)
         v._grad = g
         v._requires_grad = 2
-        if p is not None:
+        if v._a is not None:
             c = g * v._slope_a
-            p._flight += c if c == c else contribution(v, g, v._slope_a)
-        if q is not None:
+            v._a._flight += c if c == c else contribution(v, g, v._slope_a)
+        if v._b is not None:
             c = g * v._slope_b
-            q._flight += c if c == c else contribution(v, g, v._slope_b)
+            v._b._flight += c if c == c else contribution(v, g, v._slope_b)
     return leaves
 
 

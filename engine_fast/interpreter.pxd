@@ -33,12 +33,6 @@ cdef extern from *:
         calls = 0;
         return PyErr_CheckSignals();
     }
-    static inline PyObject *engine_new(PyObject *base, PyObject *cls) {
-        PyObject *none = PyTuple_New(0), *x = NULL;
-        if (none) x = ((PyTypeObject *)base)->tp_new((PyTypeObject *)cls, none, NULL);
-        Py_XDECREF(none);
-        return x;
-    }
     static inline PyObject *engine_places(Py_ssize_t n) {
         PyObject *places = PyTuple_New(n);
         for (Py_ssize_t i = 0; places && i < n; i++) {
@@ -68,7 +62,6 @@ cdef extern from *:
     """
     int delete_attribute "engine_delete_attribute"(object x, object name) except -1
     int look_for_signals "engine_look_for_signals"() except -1
-    object new "engine_new"(object base, object cls)
     tuple places "engine_places"(Py_ssize_t n)
     void put "engine_put"(tuple places, Py_ssize_t i, object x)
     tuple filled "engine_filled"(tuple places)
@@ -104,6 +97,8 @@ cdef extern from *:
     Thread thread "engine_thread"
 
 cdef extern from "pool.h":
-    void pool "engine_pool"(object cls)
+    object new "engine_new"(object base, object cls)
+    object bare "engine_bare"(object cls)
+    int pool "engine_pool"(object cls) except -1
     bint is_tracked "engine_is_tracked"(object x)
     void track "engine_track"(object x)

@@ -3,8 +3,11 @@
    system after each graph, and clears, lists and counts each object for the garbage collector.
 
    A node is born outside the collector's lists: an object preceded by two words, both 0 as long as
-   the collector does not look at it (PyGC_Head, the same since Python 3.9). Where CPython may do
-   this otherwise, or a tool is to see each object by itself (-DENGINE_NO_POOL), it allocates. */
+   the collector does not look at it (PyGC_Head, the same since Python 3.9). It is a copy of the
+   first one, which Cython made. A graph is freed by a loop, the dead nodes in a chain, where Cython
+   would call itself for each parent. Where CPython may do this otherwise, where a node is not as
+   large as thought, or where a tool is to see each object by itself (-DENGINE_NO_POOL), all this is
+   left to CPython and Cython. */
 
 #include <Python.h>
 #include <stdint.h>
@@ -16,8 +19,15 @@ static inline void engine_track(PyObject *x) {
     if (!engine_is_tracked(x)) PyObject_GC_Track(x);
 }
 
+static inline PyObject *engine_new(PyObject *base, PyObject *cls) {
+    PyObject *none = PyTuple_New(0), *x = NULL;
+    if (none) x = ((PyTypeObject *)base)->tp_new((PyTypeObject *)cls, none, NULL);
+    Py_XDECREF(none);
+    return x;
+}
+
 #if defined(ENGINE_NO_POOL) || defined(Py_GIL_DISABLED) || defined(PYPY_VERSION) \
-    || PY_VERSION_HEX >= 0x030F0000
+    || defined(Py_REF_DEBUG) || PY_VERSION_HEX >= 0x030F0000
 
 static inline int engine_is_tracked(PyObject *x) { return PyObject_GC_IsTracked(x); }
 
@@ -27,7 +37,12 @@ static inline PyObject *engine_born(PyTypeObject *type, Py_ssize_t n) {
     return x;
 }
 
-static inline void engine_pool(PyObject *cls) { ((PyTypeObject *)cls)->tp_alloc = engine_born; }
+static inline int engine_pool(PyObject *cls) {
+    ((PyTypeObject *)cls)->tp_alloc = engine_born;
+    return 0;
+}
+
+static inline PyObject *engine_bare(PyObject *cls) { return engine_new(cls, cls); }
 
 #else
 
@@ -40,6 +55,15 @@ static inline void engine_pool(PyObject *cls) { ((PyTypeObject *)cls)->tp_alloc 
 #endif
 #define ENGINE_SPARE (33554432 / ENGINE_BLOCK) /* empty blocks that are kept: 32 MiB */
 #define ENGINE_HEAD (2 * sizeof(uintptr_t))
+#define ENGINE_NODE 112 /* bytes of a node, its head included */
+#define ENGINE_HELD 3   /* objects that a node holds */
+#define ENGINE_NESTED 50
+#define ENGINE_AHEAD (8 * ENGINE_NODE) /* that memory is fetched before its turn */
+#ifdef __GNUC__
+#define engine_fetch(place) __builtin_prefetch(place, 1)
+#else
+#define engine_fetch(place) ((void)(place))
+#endif
 
 typedef struct engine_block {
     struct engine_block *next, *previous; /* among those that have room */
@@ -48,9 +72,17 @@ typedef struct engine_block {
 } engine_block;
 
 static struct {
-    engine_block *open; /* the blocks that have room, the one in use first */
-    Py_ssize_t size, places, empty;
+    engine_block *open;      /* the blocks that have room, the one in use first */
+    Py_ssize_t empty;        /* blocks without a node */
+    PyTypeObject *type;
+    destructor others;       /* frees objects of subclasses */
+    char blank[ENGINE_NODE]; /* a node as it is born */
+    int held[ENGINE_HELD];   /* where in it the objects stand that it holds: None as yet */
+    PyObject *late;          /* dead nodes of calls that were too deep, and how deep calls are */
+    int depth;
 } engine_nodes;
+
+#define ENGINE_PLACES_OF_BLOCK ((ENGINE_BLOCK - (Py_ssize_t)sizeof(engine_block)) / ENGINE_NODE)
 
 static inline int engine_is_tracked(PyObject *x) { return ((uintptr_t *)x)[-2] != 0; }
 
@@ -112,29 +144,40 @@ static inline void engine_block_unlink(engine_block *block) {
 static inline void *engine_place(engine_block *block) {
     void *place = block->freed;
     if (place) block->freed = *(void **)place;
-    else place = (char *)(block + 1) + engine_nodes.size * block->fresh++;
-    if (++block->live == engine_nodes.places) engine_block_unlink(block);
+    else place = (char *)(block + 1) + ENGINE_NODE * block->fresh++;
+    if (++block->live == ENGINE_PLACES_OF_BLOCK) engine_block_unlink(block);
     return place;
 }
 
-static inline PyObject *engine_born(PyTypeObject *type, Py_ssize_t n) {
+/* A node whose fields are 0 and None. */
+static inline PyObject *engine_bare(PyObject *cls) {
     engine_block *block = engine_nodes.open;
     char *place;
-    (void)n;
+    if (!engine_nodes.type) return engine_new(cls, cls);
     if (!block) {
         if (!(block = engine_block_new())) return PyErr_NoMemory();
         engine_block_link(block);
     } else if (!block->live) engine_nodes.empty--;
     place = (char *)engine_place(block);
-    memset(place, 0, engine_nodes.size);
-    return PyObject_Init((PyObject *)(place + ENGINE_HEAD), type);
+    engine_fetch(place + ENGINE_AHEAD);
+    memcpy(place, engine_nodes.blank, ENGINE_NODE);
+    for (int i = 0; i < ENGINE_HELD; i++) Py_INCREF(Py_None);
+    return (PyObject *)(place + ENGINE_HEAD);
+}
+
+/* What Cython's constructor asks for; it sets the objects to None once more. */
+static inline PyObject *engine_born(PyTypeObject *type, Py_ssize_t n) {
+    PyObject *x = engine_bare((PyObject *)type);
+    (void)n;
+    for (int i = 0; x && i < ENGINE_HELD; i++) Py_DECREF(Py_None);
+    return x;
 }
 
 /* An emptied block forgets the order in which its places were freed. */
 static inline void engine_freed(void *x) {
     void *place = (char *)x - ENGINE_HEAD;
     engine_block *block = engine_block_of(place);
-    if (block->live-- == engine_nodes.places) engine_block_link(block);
+    if (block->live-- == ENGINE_PLACES_OF_BLOCK) engine_block_link(block);
     *(void **)place = block->freed;
     block->freed = place;
     if (block->live) return;
@@ -147,12 +190,77 @@ static inline void engine_freed(void *x) {
     }
 }
 
-static inline void engine_pool(PyObject *cls) {
+/* The word in front of a node that nothing looks at holds the next of a chain. */
+static inline void engine_chain(PyObject *x, PyObject **first) {
+    if (engine_is_tracked(x)) PyObject_GC_UnTrack(x);
+    ((PyObject **)x)[-2] = *first;
+    *first = x;
+}
+
+static inline PyObject *engine_unchain(PyObject **first) {
+    PyObject *x = *first;
+    *first = ((PyObject **)x)[-2];
+    return x;
+}
+
+/* Free the nodes of the chain and, by and by, all that die with them. */
+static inline void engine_free_chain(PyObject *dead) {
+    while (dead) {
+        PyObject *x = engine_unchain(&dead), *held[ENGINE_HELD];
+        for (int i = 0; i < ENGINE_HELD; i++)
+            held[i] = *(PyObject **)((char *)x + engine_nodes.held[i]);
+        engine_freed(x);
+        for (int i = 0; i < ENGINE_HELD; i++)
+            if (Py_REFCNT(held[i]) == 1 && Py_TYPE(held[i]) == engine_nodes.type)
+                engine_chain(held[i], &dead);
+            else Py_DECREF(held[i]);
+    }
+}
+
+/* What else dies with a node may call this again, for nodes of its own: not without end. */
+static inline void engine_dead(PyObject *x) {
+    PyObject *dead = NULL;
+    if (Py_TYPE(x) != engine_nodes.type) {
+        engine_nodes.others(x);
+        return;
+    }
+    engine_chain(x, engine_nodes.depth < ENGINE_NESTED ? &dead : &engine_nodes.late);
+    engine_nodes.depth++;
+    engine_free_chain(dead);
+    while (engine_nodes.depth == 1 && (dead = engine_nodes.late)) {
+        engine_nodes.late = NULL;
+        engine_free_chain(dead);
+    }
+    engine_nodes.depth--;
+}
+
+/* Where a node holds objects is seen by the None that Cython's constructor puts there. */
+static inline int engine_found(PyObject *node) {
+    int found = 0;
+    for (int at = sizeof(PyObject); at < (int)(ENGINE_NODE - ENGINE_HEAD); at += sizeof(PyObject *))
+        if (*(PyObject **)((char *)node + at) == Py_None && found++ < ENGINE_HELD)
+            engine_nodes.held[found - 1] = at;
+    return found == ENGINE_HELD;
+}
+
+static inline int engine_pool(PyObject *cls) {
     PyTypeObject *type = (PyTypeObject *)cls;
-    engine_nodes.size = (Py_ssize_t)ENGINE_HEAD + type->tp_basicsize;
-    engine_nodes.places = (ENGINE_BLOCK - (Py_ssize_t)sizeof(engine_block)) / engine_nodes.size;
-    type->tp_alloc = engine_born;
-    type->tp_free = engine_freed;
+    PyObject *first;
+    if (type->tp_basicsize + ENGINE_HEAD != ENGINE_NODE) return 0;
+    if (!(first = engine_new(cls, cls))) return -1;
+    PyObject_GC_UnTrack(first);
+    if (engine_found(first)) {
+        memcpy(engine_nodes.blank + ENGINE_HEAD, first, ENGINE_NODE - ENGINE_HEAD);
+        engine_nodes.others = type->tp_dealloc;
+        engine_nodes.type = type;
+    }
+    Py_DECREF(first);
+    if (engine_nodes.type) {
+        type->tp_alloc = engine_born;
+        type->tp_free = engine_freed;
+        type->tp_dealloc = engine_dead;
+    }
+    return 0;
 }
 
 #endif

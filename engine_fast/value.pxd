@@ -46,7 +46,7 @@ cdef bint walk(Value root, double gradient) except -1
 cdef bint arrange(list order, Value root, long long now) except -1
 @cython.locals(p=Value, parents=list)
 cdef Value further(Extra extra, long long now, list order)
-@cython.locals(v=Value, p=Value, q=Value, leaves=list, slope=double, g=double, c=double)
+@cython.locals(v=Value, leaves=list, g=double, c=double)
 cdef list push_back(list order)
 @cython.locals(c=double)
 cpdef double contribution(Value v, double gradient, double slope) except? -1

@@ -66,3 +66,79 @@ def test_the_collector_looks_only_at_nodes_that_users_hang_something_on():
     assert gc.is_tracked(v * w)
     assert gc.is_tracked(type("Sub", (Value,), {})(1.0))
     assert sys.getsizeof(w) <= 112
+
+
+class Held:
+    """Frees a graph of its own when it dies, and counts that."""
+
+    freed = 0
+
+    def __init__(self, graph):
+        self.graph = graph
+
+    def __del__(self):
+        self.graph = None
+        Held.freed += 1
+
+
+class Sub(Value):
+    """Made and freed as Python's own objects are."""
+
+
+def through_a_user_function(v):
+    w = v + 1.0
+    w._backward = v.exp  # a bound method, which holds v
+    return w
+
+
+def through_many_parents(v):
+    return engine.sum([v, v * 2.0])
+
+
+def through_an_object_of_the_user(v):
+    w = v * 1.0
+    w.notes = Held(v)
+    return w
+
+
+def through_a_subclass(v):
+    w = Sub(1.0)
+    w.notes = v
+    return v * w
+
+
+@pytest.mark.parametrize(
+    "further",
+    [
+        through_a_user_function,
+        through_many_parents,
+        through_an_object_of_the_user,
+        through_a_subclass,
+    ],
+)
+def test_a_graph_of_any_depth_goes_whatever_its_nodes_hold(further):
+    Held.freed = 0
+    end = Value(1.0)
+    v = end
+    for _ in range(20_000):
+        v = further(v)
+    held = sys.getrefcount(end)
+    del v
+    gc.collect()
+    assert sys.getrefcount(end) < held
+    assert Held.freed == (20_000 if further is through_an_object_of_the_user else 0)
+
+
+def test_a_graph_goes_while_another_is_going():
+    Held.freed = 0
+    inner = [Value(float(i)) * 2.0 for i in range(3 * BLOCKS)]
+    v = Value(0.0)
+    for w in inner:
+        v = v + 1.0
+        v.notes = Held(w * w)
+    del v
+    gc.collect()
+    assert Held.freed == len(inner)
+    assert [w.data for w in inner] == [2.0 * i for i in range(len(inner))]
+    fresh = [Value(1.0) + 1.0 for _ in range(3 * BLOCKS)]
+    assert len({id(w) for w in (*inner, *fresh)}) == len(inner) + len(fresh)
