@@ -18,8 +18,8 @@ ROOT = Path(__file__).absolute().parent.parent
 NOT_COMPILED = ("elementary", "interpreter")  # their .pxd give the same names to C functions
 # Modules that `import engine.NAME` finds compiled, in the order of their imports.
 IN_PLACE = (
-    *("modes", "value", "fused", "quiet", "nodes", "depth", "checks", "function", "graph"),
-    *("differentiation", "views", "tensors", "tape"),
+    *("modes", "value", "fused", "quiet", "nodes", "depth", "arguments", "checks"),
+    *("function", "graph", "differentiation", "views", "tensors", "tape"),
 )
 # Those that `engine.ops` holds: what operations of nearly every net are made of.
 OPS = ("elementwise", "shape", "index", "linear", "reduce")

@@ -129,7 +129,10 @@ def dirty(node: Any, x: Any, inputs: tuple[Any, ...], outputs: tuple[Any, ...]) 
 
 def any_in_graphs(xs: tuple[Any, ...]) -> bool:
     """Whether there is a Value or a Tensor among them."""
-    return True in [nodes.is_differentiable(x) for x in xs]
+    for x in xs:  # noqa: SIM110  any() makes a generator
+        if nodes.is_differentiable(x):
+            return True
+    return False
 
 
 def is_view(x: Any) -> bool:

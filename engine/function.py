@@ -9,9 +9,9 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
-from engine import arguments, checks, modes, nodes
+from engine import arguments, checks, interpreter, modes, nodes, quiet
+from engine.arguments import bound
 from engine.nodes import FREED, Node, Value, zero
-from engine.quiet import quiet
 
 
 def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
@@ -104,7 +104,7 @@ def finish(node: Any, args: tuple[Any, ...], output: Any, recorded: bool) -> Any
     if node._is_pure_view:
         checks.pure_view(args, outputs)
     if recorded:
-        nodes.link(node, args)
+        nodes.connect(node, args)
     for x in node._dirty:
         checks.dirty(node, x, args, outputs)
         x._change_in_place(node._function_name, recorded)
@@ -179,45 +179,55 @@ class Function(arguments.Uncalled):
     @classmethod
     def two_step(cls) -> bool:
         """Whether forward has no ctx, and setup_context saves."""
-        return cls.setup_context is not Function.setup_context
+        return cls.setup_context is not NO_SETUP
 
     @classmethod
-    def node(cls) -> FunctionNode:
-        """A new ctx, of the class <Function>Backward."""
-        if cls._backward_cls is None or cls._backward_cls._function is not cls:
-            cls._backward_cls = type(f"{cls.__name__}Backward", (FunctionNode,), {"_function": cls})
-        return cls._backward_cls()
+    def node_class(cls) -> Any:
+        """The class of its nodes, <Function>Backward."""
+        return type(f"{cls.__name__}Backward", (FunctionNode,), {"_function": cls})
 
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
         """Run forward on the arguments and record it; returns what forward does."""
-        args = arguments.bound(cls, args, kwargs)
-        ctx = cls.node()
-        ctx.needs_input_grad = nodes.all_needs_grad(args)
-        recorded = modes.is_grad_enabled() and True in ctx.needs_input_grad
-        before, seen = modes.set_grad(False), modes.observers()
+        return applied(cls, bound(cls, args, kwargs))
+
+
+def new_node(function: Any) -> Any:
+    """A new ctx of a Function, of the class of its nodes, which is made if there is none yet."""
+    kind = function._backward_cls
+    if kind is None or kind._function is not function:
+        kind = function._backward_cls = function.node_class()
+    return interpreter.create(kind)
+
+
+def applied(function: Any, args: tuple[Any, ...]) -> Any:
+    """The outputs of a Function, in the graph where a gradient is wanted."""
+    ctx = new_node(function)
+    ctx.needs_input_grad = nodes.all_needs_grad(args)
+    recorded = modes.is_grad_enabled() and nodes.any_needs_grad(args)
+    warning, before, seen = quiet.begin(), modes.set_grad(False), modes.observers()
+    if seen:
+        modes.set_observers(tuple([o for o in seen if getattr(o, "inside_forward", False)]))
+    try:
+        output = run(function, ctx, args)
+    finally:
         if seen:
-            modes.set_observers(tuple(o for o in seen if getattr(o, "inside_forward", False)))
-        try:
-            with quiet():
-                output = cls.run(ctx, args)
-        finally:
-            if seen:
-                modes.set_observers(seen)
-            modes.set_grad(before)
-        return finish(ctx, args, output, recorded)
-
-    @classmethod
-    def run(cls, ctx: FunctionNode, args: tuple[Any, ...]) -> Any:
-        """forward, in either style."""
-        if not cls.two_step():
-            return cls.forward(ctx, *args)
-        output = cls.forward(*args)
-        cls.setup_context(ctx, args, output)
-        return output
+            modes.set_observers(seen)
+        modes.set_grad(before)
+        quiet.end(warning)
+    return finish(ctx, args, output, recorded)
 
 
-NO_VJP, NO_BACKWARD = Function.vjp, Function.backward
+def run(function: Any, ctx: Any, args: tuple[Any, ...]) -> Any:
+    """forward, in either style."""
+    if function.setup_context is NO_SETUP:
+        return function.forward(ctx, *args)
+    output = function.forward(*args)
+    function.setup_context(ctx, args, output)
+    return output
+
+
+NO_SETUP, NO_VJP, NO_BACKWARD = Function.setup_context, Function.vjp, Function.backward
 
 
 def gradient_of(cls: Any) -> Any:

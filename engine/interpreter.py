@@ -30,6 +30,26 @@ def new(base: Any, cls: Any) -> Any:
     return base.__new__(cls)
 
 
+def create(cls: Any) -> Any:
+    """An object of the class, which is made of no arguments."""
+    return cls()
+
+
+def variable(var: Any) -> Any:
+    """The value of a context variable."""
+    return var.get()
+
+
+def set_variable(var: Any, x: Any) -> Any:
+    """Set a context variable; returns what `reset_variable` puts the old value back with."""
+    return var.set(x)
+
+
+def reset_variable(var: Any, before: Any) -> None:
+    """Give a context variable the value that it had."""
+    var.reset(before)
+
+
 def pool(cls: Any) -> None:
     """Have the objects of this class lie side by side in memory of their own, and be born outside
     the garbage collector's lists."""

@@ -100,7 +100,8 @@ def count_change(t: Any) -> None:
 class NodeBase:
     """The fields of a node, those of the ctx of a Function among them.
 
-    _edges, _hidden, _shapes: see Node. _plain: the inputs that are neither Values nor Tensors.
+    _edges, _hidden, _shapes: see Node. _plain: the inputs that are neither Values nor Tensors,
+    of a Function of the user's.
     _saved: what backward needs, None once it is freed. The rest is said on a ctx.
     """
 
@@ -248,13 +249,19 @@ def place_of(t: Any) -> tuple[Any, int]:
 
 
 def link(node: Node, inputs: tuple[Any, ...]) -> None:
-    """Give the node an edge to each input, and tell constants of the graph from other objects."""
+    """Give the node an edge to each input."""
     edges = interpreter.places(len(inputs))
     for i, x in enumerate(inputs):
         interpreter.put(edges, i, edge_of(x))
-        if not is_differentiable(x):
-            node._plain += (i,)
     node._edges = interpreter.filled(edges)
+
+
+def connect(node: Node, inputs: tuple[Any, ...]) -> None:
+    """Link the node, and tell constants of the graph from other objects."""
+    link(node, inputs)
+    if None in node._edges:
+        plain = [i for i, x in enumerate(inputs) if not is_differentiable(x)]
+        node._plain = tuple(plain)
 
 
 def output(y: float, node: NodeBase, number: int) -> Any:
@@ -276,7 +283,7 @@ def hooks_of(v: Any) -> Any:
 
 def attach(x: Any, node: NodeBase, number: int) -> Any:
     """Make x, fresh from forward, output `number` of the node."""
-    if isinstance(x, Value):
+    if isinstance(x, value.Value):
         return output(x.data, node, number)
     return join(x, node, number)
 

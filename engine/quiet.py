@@ -5,6 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from engine import interpreter
+
 try:  # what np.errstate is made of; asking for it anew takes a microsecond each time
     from numpy._core._ufunc_config import (  # type: ignore[attr-defined]
         _extobj_contextvar as _setting,
@@ -16,18 +18,37 @@ except ImportError:  # a NumPy that is built otherwise
     _IGNORE = None
 
 
+def begin() -> Any:
+    """Have NumPy say nothing in this thread until `end` is given what this returns."""
+    if _IGNORE is None:
+        setting = np.errstate(all="ignore")
+        setting.__enter__()
+        return setting
+    if interpreter.variable(_setting) is _IGNORE:
+        return None
+    return interpreter.set_variable(_setting, _IGNORE)
+
+
+def end(before: Any) -> None:
+    """Have NumPy warn again as before."""
+    if _IGNORE is None:
+        before.__exit__(None, None, None)
+    elif before is not None:
+        interpreter.reset_variable(_setting, before)
+
+
 class Quiet:
-    """What `quiet` gives where NumPy's own setting can be reached."""
+    """`begin` and `end` as a block."""
 
     __slots__ = ("before",)
 
     def __enter__(self) -> None:
-        self.before = _setting.set(_IGNORE)
+        self.before = begin()
 
     def __exit__(self, *error: object) -> None:
-        _setting.reset(self.before)
+        end(self.before)
 
 
 def quiet() -> AbstractContextManager[None]:
     """For a `with` block around arithmetic on arrays; per thread, and put back at its end."""
-    return Quiet() if _IGNORE is not None else np.errstate(all="ignore")
+    return Quiet()

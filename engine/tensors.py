@@ -27,7 +27,7 @@ from engine import (
     views,
 )
 from engine.attention import warn
-from engine.function import Function, FunctionNode, finish
+from engine.function import Function, FunctionNode, finish, new_node
 from engine.nodes import FREED, Node, Value, links
 from engine.promotion import FLOAT16, FLOAT32, FLOAT64, in_single
 from engine.quiet import quiet
@@ -124,7 +124,7 @@ class Plan:
         """A new node."""
         if self.kind is None:
             self.needs, self.kind = needs(self.rule), node_class(self.rule)
-        return self.kind()
+        return interpreter.create(self.kind)
 
 
 def plan_of(rule: Any) -> Plan:
@@ -916,18 +916,17 @@ class Operation(Function):
     needs no mode; its node is named as PyTorch's, SumBackward0."""
 
     @classmethod
-    def node(cls) -> Any:
-        if cls._backward_cls is None or cls._backward_cls._function is not cls:
-            cls._backward_cls = operation_node(f"{cls.__name__}Backward0", cls)
-        return cls._backward_cls()
+    def node_class(cls) -> Any:
+        return operation_node(f"{cls.__name__}Backward0", cls)
 
     @classmethod
     def apply(cls, *args: Any) -> Any:
-        return applied(cls, cls.node(), args)
+        return applied(cls, args)
 
 
-def applied(operation: Any, ctx: Any, args: tuple[Any, ...]) -> Any:
+def applied(operation: Any, args: tuple[Any, ...]) -> Any:
     """The outputs of an operation, in the graph where a gradient is wanted."""
+    ctx = new_node(operation)
     ctx.needs_input_grad = nodes.all_needs_grad(args)
     recorded = modes.is_grad_enabled() and nodes.any_needs_grad(args)
     output = operation.forward(ctx, *args)
@@ -964,7 +963,7 @@ def applied_in_place(operation: Any, name: str, args: tuple[Any, ...]) -> Any:
     recorded = modes.is_grad_enabled() and nodes.any_needs_grad(args)
     views.check(args[0], name, recorded)
     if recorded or modes.observers():
-        return applied(operation, operation.node(), args)
+        return applied(operation, args)
     operation.change(*args)
     nodes.count_change(args[0])
     return args[0]

@@ -2,7 +2,8 @@
 
 cimport cython
 
-from engine_fast cimport checks, modes, nodes
+from engine_fast cimport checks, interpreter, modes, nodes, quiet
+from engine_fast.arguments cimport bound
 
 cdef class FunctionBase(nodes.NodeBase):
     cdef tuple differentiate(self, list grads)
@@ -12,4 +13,8 @@ cpdef materialized(nodes.NodeBase node, Py_ssize_t i, object g)
 @cython.locals(outputs=tuple, results=tuple)
 cpdef finish(nodes.NodeBase node, tuple args, object output, bint recorded)
 cpdef result(nodes.NodeBase node, Py_ssize_t i, object x, tuple args, bint recorded)
+cpdef new_node(object function)
+@cython.locals(ctx=nodes.NodeBase, recorded=bint, before=bint, seen=tuple)
+cpdef applied(object function, tuple args)
+cpdef run(object function, nodes.NodeBase ctx, tuple args)
 cpdef gradient_of(object cls)

@@ -4,6 +4,8 @@ cdef extern from "Python.h":
     void untrack "PyObject_GC_UnTrack"(object x)
     object identity "PyLong_FromVoidPtr"(object x)
     int check_signals "PyErr_CheckSignals"() except -1
+    object set_variable "PyContextVar_Set"(object var, object x)
+    int reset_variable "PyContextVar_Reset"(object var, object before) except -1
     int set_attribute "PyObject_GenericSetAttr"(object x, object name, object value) except -1
 
 cdef extern from *:
@@ -51,6 +53,18 @@ cdef extern from *:
         Py_INCREF(places);
         return places;
     }
+    static inline PyObject *engine_create(PyObject *cls) {
+        PyTypeObject *type = (PyTypeObject *)cls;
+        PyObject *none = PyTuple_New(0), *x = none ? type->tp_new(type, none, NULL) : NULL;
+        if (x && type->tp_init && type->tp_init(x, none, NULL) < 0) Py_CLEAR(x);
+        Py_XDECREF(none);
+        return x;
+    }
+    static inline PyObject *engine_variable(PyObject *var) {
+        PyObject *x = NULL;
+        if (PyContextVar_Get(var, NULL, &x) == 0 && !x) PyErr_SetObject(PyExc_LookupError, var);
+        return x;
+    }
     #define engine_ints(row) ((int *)PyBytes_AS_STRING(row))
     #define engine_doubles(row) ((double *)PyBytes_AS_STRING(row))
     static inline int engine_same_items(PyObject *xs, PyObject *ys) {
@@ -65,6 +79,8 @@ cdef extern from *:
     tuple places "engine_places"(Py_ssize_t n)
     void put "engine_put"(tuple places, Py_ssize_t i, object x)
     tuple filled "engine_filled"(tuple places)
+    object create "engine_create"(object cls)
+    object variable "engine_variable"(object var)
     object row "engine_row"(Py_ssize_t n)
     double *doubles "engine_doubles"(object row)
     object int_row "engine_int_row"(Py_ssize_t n)

@@ -53,7 +53,7 @@ cdef void relu_slope(const real *g, const real *y, real *out, np.npy_intp n) noe
         out[i] = 0 if y[i] <= 0 else gi
 
 
-def relu_forward(np.ndarray x):
+cpdef relu_forward(np.ndarray x):
     cdef np.npy_intp n = np.PyArray_SIZE(x)
     cdef np.ndarray y
     if plain(x, np.NPY_FLOAT32):
@@ -67,7 +67,7 @@ def relu_forward(np.ndarray x):
     return y
 
 
-def relu_backward(np.ndarray g, np.ndarray y):
+cpdef relu_backward(np.ndarray g, np.ndarray y):
     cdef np.npy_intp n = np.PyArray_SIZE(y)
     cdef np.ndarray out
     if not np.PyArray_SAMESHAPE(g, y):
@@ -284,7 +284,7 @@ def elementwise(ufunc):
     return Elementwise(ufunc).run
 
 
-def copied(np.ndarray x):
+cpdef copied(np.ndarray x):
     cdef np.ndarray y
     if not plain(x, np.NPY_FLOAT32) and not plain(x, np.NPY_FLOAT64):
         return by_numpy.copied(x)
@@ -299,7 +299,7 @@ cdef void put(real *x, const np.npy_bool *mask, real number, np.npy_intp n) noex
         x[i] = number if mask[i] else x[i]
 
 
-def put_number(np.ndarray x, np.ndarray mask, object number):
+cpdef put_number(np.ndarray x, np.ndarray mask, object number):
     cdef np.npy_intp n = np.PyArray_SIZE(x)
     cdef bint same = np.PyArray_SAMESHAPE(x, mask) and plain(mask, np.NPY_BOOL)
     if same and np.PyArray_ISWRITEABLE(x) and plain(x, np.NPY_FLOAT32):
@@ -313,11 +313,11 @@ def put_number(np.ndarray x, np.ndarray mask, object number):
 cdef object multiply = Elementwise(numpy.multiply).run
 
 
-def power_backward(np.ndarray g, np.ndarray a, double k):
+cpdef power_backward(np.ndarray g, np.ndarray a, double k):
     return multiply(g, multiply(a, 2.0)) if k == 2 else by_numpy.power_backward(g, a, k)
 
 
-def sum_forward(np.ndarray x, tuple dims, bint keepdim):
+cpdef sum_forward(np.ndarray x, tuple dims, bint keepdim):
     cdef int kind = np.PyArray_TYPE(x)
     cdef np.ndarray y
     cdef np.npy_intp n = np.PyArray_SIZE(x)
@@ -338,7 +338,7 @@ cdef extern from "numpy/arrayobject.h":
     )
 
 
-def spread(np.ndarray g, tuple shape, tuple dims):
+cpdef spread(np.ndarray g, tuple shape, tuple dims):
     cdef np.npy_intp sizes[64]
     cdef np.npy_intp steps[64]
     cdef int d, own = 0, n = len(shape), missing = n - np.PyArray_NDIM(g)
@@ -404,7 +404,7 @@ cdef np.ndarray product(np.ndarray a, np.ndarray b):
     return y
 
 
-def matmul_forward(np.ndarray a, np.ndarray b):
+cpdef matmul_forward(np.ndarray a, np.ndarray b):
     return product(a, b) if fits(a, b) else by_numpy.matmul_forward(a, b)
 
 
@@ -412,7 +412,7 @@ cdef inline np.ndarray transposed(np.ndarray x):
     return x if x is None or np.PyArray_NDIM(x) != 2 else np.PyArray_SwapAxes(x, 0, 1)
 
 
-def matmul_backward(np.ndarray g, np.ndarray a, np.ndarray b):
+cpdef matmul_backward(np.ndarray g, np.ndarray a, np.ndarray b):
     cdef np.ndarray left = transposed(a), right = transposed(b)
     if (left is not None and not fits(left, g)) or (right is not None and not fits(g, right)):
         return by_numpy.matmul_backward(g, a, b)

@@ -3,7 +3,7 @@
 cimport cython
 
 from engine_fast cimport interpreter, modes, nodes, value
-from engine_fast.function cimport finish
+from engine_fast.function cimport finish, new_node
 
 cdef class Plan:
     cdef public object rule, forward, backward, kind
@@ -35,7 +35,8 @@ cpdef as_array(object x, object wanted, object rule)
 @cython.locals(node=RuleBase, saved=list, i=Py_ssize_t, n=Py_ssize_t, keep=int, need=int)
 cpdef record(Plan plan, tuple operands, list arrays, nodes.TensorBase out)
 cpdef operand(object x)
-cpdef applied(object operation, nodes.NodeBase ctx, tuple args)
+@cython.locals(ctx=nodes.NodeBase, recorded=bint)
+cpdef applied(object operation, tuple args)
 cpdef bint is_fresh(nodes.NodeBase ctx, tuple args, object out) except -1
 cpdef joined(nodes.NodeBase ctx, tuple args, object out)
 cpdef applied_in_place(object operation, object name, tuple args)

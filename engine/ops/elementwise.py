@@ -5,17 +5,17 @@ All other rules are functions of `engine` as they stand: `engine.exp` is the rul
 
 from typing import Any
 
-from engine import dtypes, value
+from engine import dtypes, nodes, value
 from engine.promotion import refuse_bools
 from engine.registry import RULES
-from engine.tensors import Tensor, put_in_place
+from engine.tensors import Tensor, apply_rule, checked_operand, put_in_place
 
 
 def pow(input: Any, exponent: Any) -> Any:
     """input ** exponent, elementwise: Values, Tensors or numbers; both are differentiable."""
     rule = RULES["pow_number" if value.is_number(exponent) else "pow"]
-    if isinstance(input, Tensor):
-        return input._apply_rule(rule, (input, exponent))
+    if isinstance(input, nodes.TensorBase):
+        return apply_rule(rule, (input, checked_operand(exponent)))
     return rule(input, exponent)
 
 
@@ -39,20 +39,20 @@ def elu(input: Any, alpha: float = 1.0) -> Any:
 def clamp_min(input: Any, min: Any) -> Any:
     """input, but no less than min: a number, or for Tensors a Tensor, which gets the gradient where
     input is below it."""
-    if isinstance(min, Tensor):
+    if isinstance(min, nodes.TensorBase):
         return ((input < min) | (min != min)).where_else(min, input)
-    if isinstance(input, Tensor):
-        return input._apply_rule(RULES["clamp_min"], (input, min))
+    if isinstance(input, nodes.TensorBase):
+        return apply_rule(RULES["clamp_min"], (input, checked_operand(min)))
     return RULES["clamp_min"](input, min)
 
 
 def clamp_max(input: Any, max: Any) -> Any:
     """input, but no more than max: a number, or for Tensors a Tensor, which gets the gradient where
     input is above it."""
-    if isinstance(max, Tensor):
+    if isinstance(max, nodes.TensorBase):
         return ((input > max) | (max != max)).where_else(max, input)
-    if isinstance(input, Tensor):
-        return input._apply_rule(RULES["clamp_max"], (input, max))
+    if isinstance(input, nodes.TensorBase):
+        return apply_rule(RULES["clamp_max"], (input, checked_operand(max)))
     return RULES["clamp_max"](input, max)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from engine import builds, dtypes, modes
+from engine import dtypes, kernels, modes
 from engine.attention import warn
 from engine.ops.dims import axis, broadcast
 from engine.ops.shape import (
@@ -31,8 +31,6 @@ from engine.ops.shape import (
 from engine.quiet import quiet
 from engine.tensors import Operation, Tensor, make, method
 from engine.value import is_number
-
-kernels = builds.module("kernels")
 
 EVERY = slice(None)
 

@@ -7,14 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from engine import builds, modes
+from engine import kernels, modes
 from engine.checks import sums_to
 from engine.lists import dot_lists, or_list
+from engine.nodes import array_of
 from engine.ops.dims import clash
 from engine.quiet import quiet
-from engine.tensors import Operation, Tensor, make, method, operand
-
-kernels = builds.module("kernels")
+from engine.tensors import Operation, Tensor, applied, make, method, operand
 
 
 def product(a: Any, b: Any) -> Any:
@@ -38,19 +37,29 @@ def check(name: str, **tensors: Any) -> None:
             )
 
 
+def keep_factors(ctx: Any, a: Any, b: Any) -> None:
+    """Keep of each factor of a product what the gradient of the other is made of."""
+    left, right = ctx.needs_input_grad[:2]
+    ctx._to_save = (a if right else None, b if left else None)
+
+
+def are_factors(a: Any, b: Any) -> bool:
+    """Whether two arrays are matrices (n, k) and (k, m)."""
+    return a.ndim == 2 and b.ndim == 2 and a.shape[1] == b.shape[0]
+
+
 class Mm(Operation):
     @staticmethod
     def forward(ctx: Any, a: Tensor, b: Tensor) -> Tensor:
-        left, right = ctx.needs_input_grad
-        ctx.save_for_backward(a if right else None, b if left else None)
-        return make(kernels.matmul_forward(a._array, b._array))
+        keep_factors(ctx, a, b)
+        return make(kernels.matmul_forward(array_of(a), array_of(b)))
 
     @staticmethod
     def backward(ctx: Any, g: Tensor) -> Any:
         a, b = ctx.saved_tensors
         if not modes.is_grad_enabled():
             left, right = kernels.matmul_backward(
-                g._array, None if a is None else a._array, None if b is None else b._array
+                array_of(g), None if a is None else array_of(a), None if b is None else array_of(b)
             )
             return left if left is None else make(left), right if right is None else make(right)
         return (
@@ -67,12 +76,11 @@ def mm(input: Tensor, mat2: Tensor) -> Tensor:
     """
     if not (isinstance(input, Tensor) and isinstance(mat2, Tensor)):
         check("mm", input=input, mat2=mat2)
-    a, b = input._array.shape, mat2._array.shape
-    if len(a) != 2 or len(b) != 2:
-        raise refused("mm", "input and mat2 must be matrices; use matmul", input, mat2)
-    if a[1] != b[0]:
+    if not are_factors(array_of(input), array_of(mat2)):
+        if input.ndim != 2 or mat2.ndim != 2:
+            raise refused("mm", "input and mat2 must be matrices; use matmul", input, mat2)
         raise RuntimeError(unequal("mm", input, mat2))
-    return Mm.apply(input, mat2)
+    return applied(Mm, (input, mat2))
 
 
 def unequal(name: str, a: Tensor, b: Tensor) -> str:
@@ -110,8 +118,7 @@ def bmm(input: Tensor, mat2: Tensor) -> Tensor:
 class Mv(Operation):
     @staticmethod
     def forward(ctx: Any, a: Tensor, v: Tensor) -> Tensor:
-        left, right = ctx.needs_input_grad
-        ctx.save_for_backward(a if right else None, v if left else None)
+        keep_factors(ctx, a, v)
         return make(product(a._array, v._array))
 
     @staticmethod
@@ -135,8 +142,7 @@ def mv(input: Tensor, vec: Tensor) -> Tensor:
 class Dot(Operation):
     @staticmethod
     def forward(ctx: Any, a: Tensor, b: Tensor) -> Tensor:
-        left, right = ctx.needs_input_grad
-        ctx.save_for_backward(a if right else None, b if left else None)
+        keep_factors(ctx, a, b)
         return make(product(a._array, b._array))
 
     @staticmethod
@@ -225,8 +231,7 @@ setattr(Tensor, "__rmatmul__", matmul_reflected)  # noqa: B010
 class Linear(Operation):
     @staticmethod
     def forward(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
-        left, right, _ = ctx.needs_input_grad
-        ctx.save_for_backward(x if right else None, weight if left else None)
+        keep_factors(ctx, x, weight)
         y = product(x._array, weight._array.T)
         if bias is not None:
             y = np.add(y, bias._array, y if y.dtype == bias._array.dtype else None)

@@ -8,17 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from engine import builds, modes
+from engine import kernels, modes
 from engine.attention import warn
 from engine.checks import sums_to
 from engine.lists import or_list, sum_list
+from engine.nodes import array_of
 from engine.ops.dims import Sizes, each_axis, sizes
 from engine.ops.join import cat
 from engine.promotion import FLOAT16, in_single
 from engine.quiet import quiet
-from engine.tensors import Operation, Tensor, make, method
-
-kernels = builds.module("kernels")
+from engine.tensors import Operation, Tensor, applied, make, method
 
 Dim = Sizes | None
 
@@ -60,7 +59,7 @@ def count(x: Tensor, dims: tuple[int, ...]) -> int:
 def spread(g: Tensor, shape: tuple[int, ...], dims: tuple[int, ...]) -> Tensor:
     """The result of a reduction of `shape` over dims, at each element that went into it."""
     if not modes.is_grad_enabled():
-        return make(kernels.spread(g._array, shape, dims))
+        return make(kernels.spread(array_of(g), shape, dims))
     if g.ndim not in (0, len(shape)):
         g = g.reshape(kept(shape, dims))
     return g.expand(shape)
@@ -69,8 +68,9 @@ def spread(g: Tensor, shape: tuple[int, ...], dims: tuple[int, ...]) -> Tensor:
 class Sum(Operation):
     @staticmethod
     def forward(ctx: Any, x: Tensor, dims: tuple[int, ...], keepdim: bool) -> Tensor:
-        ctx.shape, ctx.dims = x._array.shape, dims
-        return make(kernels.sum_forward(x._array, dims, keepdim))
+        array = array_of(x)
+        ctx.shape, ctx.dims = array.shape, dims
+        return make(kernels.sum_forward(array, dims, keepdim))
 
     @staticmethod
     def backward(ctx: Any, g: Tensor) -> Any:
@@ -88,7 +88,7 @@ def sum(input: Tensor, dim: Dim = None, keepdim: bool = False, *, dtype: Any = N
     """
     if dtype is not None:
         input = input.to(dtype)
-    out: Tensor = Sum.apply(input, axes(dim, input._array.ndim), keepdim)
+    out: Tensor = applied(Sum, (input, axes(dim, array_of(input).ndim), keepdim))
     return out if dtype is None else out.to(dtype)
 
 

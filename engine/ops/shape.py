@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from engine import builds, dtypes, modes, views
+from engine import dtypes, kernels, modes, views
 from engine.devices import contiguous_format, preserve_format
-from engine.nodes import Value
+from engine.nodes import Value, array_of
 from engine.ops.dims import Sizes, axis, broadcast, complete, each_axis, sizes
 from engine.quiet import quiet
 from engine.tensors import (
@@ -22,14 +22,13 @@ from engine.tensors import (
     Size,
     Tensor,
     ViewOperation,
+    applied,
     applied_in_place,
     constant,
     make,
     method,
     operation_node,
 )
-
-kernels = builds.module("kernels")
 
 
 def as_operand(x: Any, like: Tensor) -> Any:
@@ -153,7 +152,8 @@ class InPlace(Operation):
 class Clone(Operation):
     @staticmethod
     def forward(ctx: Any, x: Tensor, order: Any) -> Tensor:
-        return make(kernels.copied(x._array) if order == "K" else copied(x._array, order))
+        array = array_of(x)
+        return make(kernels.copied(array) if order == "K" else copied(array, order))
 
     @staticmethod
     def backward(ctx: Any, g: Tensor) -> Any:
@@ -177,7 +177,7 @@ def _laid_out(input: Tensor, order: tuple[int, ...]) -> Tensor:
 def clone(input: Tensor, *, memory_format: Any = preserve_format) -> Tensor:
     """A copy with memory of its own, in the graph; it lies there as the tensor does, unless a
     memory_format is given."""
-    return Clone.apply(input, memory_format.order_of(input._array.ndim))
+    return applied(Clone, (input, memory_format.order_of(array_of(input).ndim)))
 
 
 @method
