@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable
+from operator import mul
 from typing import Any
 
 from engine.habits import Value
@@ -42,9 +43,7 @@ class Neuron(Module):
         x = list(x)
         if len(x) != len(self.w):
             raise ValueError(f"Neuron: x must hold {len(self.w)} numbers; got {len(x)}")
-        total = self.b
-        for weight, number in zip(self.w, x, strict=True):
-            total = total + weight * number
+        total = sum(map(mul, self.w, x), self.b)
         return total.relu() if self.nonlin else total
 
     def parameters(self) -> list[Any]:
