@@ -18,7 +18,7 @@ ROOT = Path(__file__).absolute().parent.parent
 NOT_COMPILED = ("elementary", "interpreter")  # their .pxd give the same names to C functions
 # Modules that `import engine.NAME` finds compiled, in the order of their imports.
 IN_PLACE = (
-    *("modes", "value", "fused", "quiet", "nodes", "depth", "arguments", "checks"),
+    *("modes", "blocks", "value", "fused", "quiet", "nodes", "depth", "arguments", "checks"),
     *("function", "graph", "differentiation", "views", "tensors", "tape"),
 )
 # Those that `engine.ops` holds: what operations of nearly every net are made of.

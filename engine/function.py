@@ -11,7 +11,7 @@ from typing import Any
 
 from engine import arguments, checks, interpreter, modes, nodes, quiet
 from engine.arguments import bound
-from engine.nodes import FREED, Node, Value, zero
+from engine.nodes import FREED, Node, Value
 
 
 def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
@@ -61,7 +61,7 @@ class FunctionBase(nodes.NodeBase):
     def differentiate(self, grads: list[Any]) -> tuple[Any, ...]:
         if self._saved is None:
             raise RuntimeError(FREED.format(self.name()))
-        grads = [materialized(self, i, g) for i, g in enumerate(grads)]
+        grads = [nodes.materialized(self, i, g) for i, g in enumerate(grads)]
         given = checks.counted(self, gradient_of(type(self)._function)(self, *grads))
         return checks.guarded(self, given, grads) if modes.is_grad_enabled() else given
 
@@ -87,13 +87,6 @@ class FunctionNode(FunctionBase, Node):
     def once_differentiable(self) -> bool:  # type: ignore[override]
         """Whether backward refuses second derivatives."""
         return bool(getattr(gradient_of(self._function), "once_differentiable", False))
-
-
-def materialized(node: Any, i: int, g: Any) -> Any:
-    """The gradient of output i as backward gets it: zeros for None, a Value for a number."""
-    if g is None and node.materialize_grads:
-        return zero(node._shapes[i])
-    return Value(g, requires_grad=False) if type(g) is float else g
 
 
 def finish(node: Any, args: tuple[Any, ...], output: Any, recorded: bool) -> Any:

@@ -9,44 +9,19 @@ from typing import Any, TypeVar
 
 from engine import modes
 from engine.attention import warn
+from engine.blocks import Block
 
 set_grad: Any = modes.set_grad
 is_grad_enabled: Callable[[], bool] = modes.is_grad_enabled
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-class GradMode:
+class GradMode(Block):
     """Switches gradients on or off for a block, or for every call of the function it decorates.
 
     Per thread: a thread started inside the block begins with gradients on. The body of a
     decorated generator or coroutine keeps its own mode from step to step, its caller another.
     """
-
-    mode = True
-    before: list[bool]
-
-    def __new__(cls, function: Any = None) -> Any:
-        self = object.__new__(cls)
-        self.before = []
-        return self if function is None else self(function)
-
-    def __enter__(self) -> None:
-        before = is_grad_enabled()
-        try:
-            self.before.append(before)
-            set_grad(self.mode)
-        except BaseException:  # a Ctrl-C: the block is not entered, and so never left
-            set_grad(before)
-            raise
-
-    def __exit__(self, *error: object) -> None:
-        before = self.before[-1]
-        try:
-            set_grad(before)
-        except BaseException:
-            set_grad(before)
-            raise
-        self.before.pop()
 
     def __call__(self, function: F) -> F:
         if inspect.isclass(function):
@@ -65,7 +40,7 @@ class GradMode:
 class no_grad(GradMode):
     """No operation in here is recorded: its results do not require grad. A block or a decorator."""
 
-    mode = False
+    wanted = False
 
 
 class enable_grad(GradMode):

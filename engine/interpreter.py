@@ -126,6 +126,11 @@ def shape_of(array: Any) -> Any:
     return array.shape
 
 
+def same_shape(a: Any, b: Any) -> bool:
+    """Whether two arrays have the same shape."""
+    return bool(a.shape == b.shape)
+
+
 def has_shape(array: Any, shape: tuple[int, ...]) -> bool:
     """Whether an array has this shape."""
     return bool(array.shape == shape)

@@ -41,8 +41,19 @@ def copied(x: Any) -> Any:
     return x.copy("C" if repeated else "K")
 
 
+def filled(x: Any, number: float) -> Any:
+    """An array of the shape and dtype of x, row by row, with the number everywhere."""
+    return np.full(x.shape, number, x.dtype)
+
+
+def fill(x: Any, number: float) -> None:
+    """Set every element of x in place to the number."""
+    x.fill(number)
+
+
 def put_number(x: Any, mask: Any, number: Any) -> None:
-    """Set x in place to the number, a 0-d array of its dtype, where the mask of its shape holds."""
+    """Set x in place to the number, a float or a 0-d array of its dtype, where the mask of its
+    shape holds."""
     np.putmask(x, mask, number)
 
 

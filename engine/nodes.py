@@ -386,6 +386,11 @@ def array_of(t: Any) -> Any:
     return t._array
 
 
+def grad_of(t: Any) -> Any:
+    """What stands in `.grad` of a Tensor."""
+    return t._grad
+
+
 def node_of(t: Any) -> Any:
     """The node that a Tensor was last made by, None for a leaf."""
     return t._node
@@ -396,6 +401,13 @@ def zero(shape: Any) -> Any:
     if shape is None:
         return Value(0.0, requires_grad=False)
     return links.zeros(*shape) if shape else None
+
+
+def materialized(node: Any, i: int, g: Any) -> Any:
+    """The gradient of output i as backward gets it: zeros for None, a Value for a number."""
+    if g is None and node.materialize_grads:
+        return zero(node._shapes[i])
+    return Value(g, requires_grad=False) if type(g) is float else g
 
 
 CUT = (

@@ -32,9 +32,11 @@ from engine.nodes import FREED, Node, Value, links
 from engine.promotion import FLOAT16, FLOAT32, FLOAT64, in_single
 from engine.quiet import quiet
 from engine.registry import RULES, SYNONYMS, Rule, on_rule
+from engine.views import check as check_change
 
 kernels = builds.module("kernels")
 ndarray = np.ndarray
+BOOL = dtypes.bool.numpy
 F = TypeVar("F", bound=Callable[..., Any])
 
 # Rules that are one function of NumPy on arrays, or have a kernel of their own.
@@ -96,6 +98,8 @@ class Plan:
 
     def __init__(self, rule: Any):
         self.rule = rule
+        self.name_in_place = f"{rule.name}_"
+        self.loop = LOOPS.get(rule.name)
         self.forward = FORWARD.get(rule.name)
         self.backward = BACKWARD.get(rule.name)
         self.keeps_integers = rule.name in promotion.KEEPS_INTEGERS
@@ -520,14 +524,14 @@ class Tensor(nodes.TensorBase):
     @property
     def grad(self) -> "Tensor | None":
         """The derivative by this tensor: None before any backward."""
-        missing = self._grad is None and self._requires_grad
-        if missing and not self.is_leaf and not self.retains_grad:
+        grad = nodes.grad_of(self)
+        if grad is None and self._requires_grad and not (self.is_leaf or self.retains_grad):
             warn(
                 "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its "
                 ".grad attribute won't be populated during autograd.backward(). If you indeed want "
                 "it, use .retain_grad() on the non-leaf Tensor."
             )
-        return self._grad
+        return grad
 
     @grad.setter
     def grad(self, g: "Tensor | None") -> None:
@@ -575,9 +579,7 @@ class Tensor(nodes.TensorBase):
                 raise RuntimeError(
                     f"grad can be implicitly created only for scalar outputs: {self._cure(where)}"
                 )
-            ones = np.empty(self._array.shape, self._array.dtype)
-            ones.fill(1.0)
-            return make(ones)
+            return make(kernels.filled(self._array, 1.0))
         if not isinstance(g, nodes.TensorBase):
             g = constant(g)
         if g._array.shape != self._array.shape:
@@ -652,7 +654,7 @@ class Tensor(nodes.TensorBase):
     @property
     def data(self) -> "Tensor":
         """The same memory outside the graph; changes through it are not noticed by backward."""
-        return make(self._array)
+        return make(nodes.array_of(self))
 
     @data.setter
     def data(self, x: "Tensor") -> None:
@@ -691,12 +693,12 @@ class Tensor(nodes.TensorBase):
 
     def item(self) -> Any:
         """The only number held, as Python's."""
-        if self._array.size != 1:
+        if nodes.array_of(self).size != 1:
             raise RuntimeError(
                 f"a Tensor with {self._array.size} elements cannot be converted to Scalar; "
                 "use .tolist(), or reduce it first"
             )
-        return self._array.item()
+        return nodes.array_of(self).item()
 
     def tolist(self) -> Any:
         """The numbers as nested lists; one number for shape ()."""
@@ -740,7 +742,7 @@ class Tensor(nodes.TensorBase):
 
     def _change_in_place(self, name: str, recorded: bool) -> None:
         """Refuse a change in place that would be wrong; else move the version on."""
-        views.check(self, name, recorded)
+        check_change(self, name, recorded)
         nodes.count_change(self)
 
     def _receive(self, rule: Rule, operands: tuple[Any, ...]) -> "Tensor":
@@ -768,43 +770,21 @@ class Tensor(nodes.TensorBase):
     def _returned(self, node: Node) -> None:
         views.returned(self, node)
 
-    def _apply_in_place(self, rule: Rule, *others: Any) -> "Tensor":
-        """Set this tensor to the rule's value of it and the others."""
-        operands = (self, *[checked_operand(x) for x in others])
-        recorded = modes.is_grad_enabled() and nodes.any_needs_grad(operands)
-        views.check(self, f"{rule.name}_", recorded)
-        if not recorded and directly(self, rule, operands):
-            return self
-        out = apply_rule(rule, operands)
-        fits_in_place(self, out, f"{rule.name}_")
-        node = out._node
-        if node is not None and isinstance(node._saved[0], nodes.Saved):
-            node._saved[0] = nodes.Saved(copy_of(self), None, False)
-        with quiet():
-            np.copyto(self._array, out._array, casting="unsafe")
-        nodes.count_change(self)
-        if node is not None and isinstance(node._saved[-1], nodes.Saved):
-            node._saved[-1] = nodes.Saved(self, 0, False)
-        if node is not None:
-            views.rebase(self, node, 0)
-        for observer in modes.observers():
-            observer(self, "in_place", (out,))
-        return self
-
     def __iadd__(self, other: Any) -> "Tensor":
-        return self._apply_in_place(RULES["add"], other)
+        return put_rule(self, RULES["add"], (other,))
 
     def __isub__(self, other: Any) -> "Tensor":
-        return self._apply_in_place(RULES["sub"], other)
+        return put_rule(self, RULES["sub"], (other,))
 
     def __imul__(self, other: Any) -> "Tensor":
-        return self._apply_in_place(RULES["mul"], other)
+        return put_rule(self, RULES["mul"], (other,))
 
     def __itruediv__(self, other: Any) -> "Tensor":
-        return self._apply_in_place(RULES["div"], other)
+        return put_rule(self, RULES["div"], (other,))
 
     def __ipow__(self, other: Any) -> "Tensor":
-        return self._apply_in_place(RULES["pow_number" if value.is_number(other) else "pow"], other)
+        rule = RULES["pow_number" if value.is_number(other) else "pow"]
+        return put_rule(self, rule, (other,))
 
     # conversions
 
@@ -857,6 +837,15 @@ def checked_operand(x: Any) -> Any:
     return found
 
 
+def with_operands(x: Any, others: tuple[Any, ...]) -> tuple[Any, ...]:
+    """x and others as operands of a rule, or a TypeError."""
+    operands = interpreter.places(len(others) + 1)
+    interpreter.put(operands, 0, x)
+    for i, other in enumerate(others):
+        interpreter.put(operands, i + 1, checked_operand(other))
+    return interpreter.filled(operands)
+
+
 def copy_of(x: Tensor) -> Tensor:
     """A copy of the data in x's own place in the graph."""
     t = make(x._array.copy())
@@ -864,19 +853,42 @@ def copy_of(x: Tensor) -> Tensor:
     return t
 
 
-def directly(x: Tensor, rule: Rule, operands: tuple[Any, ...]) -> bool:
+def put_rule(x: Tensor, rule: Rule, others: tuple[Any, ...]) -> Tensor:
+    """Set x to the rule's value of it and the others."""
+    plan, operands = plan_of(rule), with_operands(x, others)
+    recorded = modes.is_grad_enabled() and nodes.any_needs_grad(operands)
+    check_change(x, plan.name_in_place, recorded)
+    if not recorded and directly(x, plan, operands):
+        return x
+    out = apply_rule(rule, operands)
+    fits_in_place(x, out, plan.name_in_place)
+    node = out._node
+    if node is not None and isinstance(node._saved[0], nodes.Saved):
+        node._saved[0] = nodes.Saved(copy_of(x), None, False)
+    with quiet():
+        np.copyto(x._array, out._array, casting="unsafe")
+    nodes.count_change(x)
+    if node is not None and isinstance(node._saved[-1], nodes.Saved):
+        node._saved[-1] = nodes.Saved(x, 0, False)
+    if node is not None:
+        views.rebase(x, node, 0)
+    for observer in modes.observers():
+        observer(x, "in_place", (out,))
+    return x
+
+
+def directly(x: Tensor, plan: Plan, operands: tuple[Any, ...]) -> bool:
     """Change x in place with no array in between, where the rule is one loop of NumPy over numbers
     of x's own dtype and shape, or one number; False where it is not."""
-    loop = LOOPS.get(rule.name)
-    if loop is None or modes.observers():
+    if plan.loop is None or modes.observers():
         return False
-    arrays = of_one_dtype(rule, as_operands(operands))
+    arrays = of_one_dtype(plan.rule, as_operands(operands))
     if arrays is None:
         return False
     a, b = arrays if len(arrays) == 2 else (arrays[0], None)
-    if isinstance(b, ndarray) and b.shape != a.shape and b.ndim:
+    if isinstance(b, ndarray) and not interpreter.same_shape(a, b) and b.ndim:
         return False
-    loop(a, b, a)
+    plan.loop(a, b, a)
     nodes.count_change(x)
     return True
 
@@ -893,6 +905,13 @@ def fits_in_place(x: Tensor, out: Tensor, name: str) -> None:
             f"{name}: result type {out.dtype} can't be cast to the desired output type {x.dtype}; "
             "use the out-of-place form"
         )
+
+
+def is_mask_of(mask: Any, x: Any) -> bool:
+    """Whether a Tensor is one of bools of the shape of another, which is not that of a number."""
+    a, b = nodes.array_of(mask), nodes.array_of(x)
+    bools = interpreter.dtype_of(a) is BOOL
+    return bools and interpreter.same_shape(a, b) and not interpreter.has_shape(a, ())
 
 
 def put_in_place(x: Tensor, out: Tensor, name: str) -> Tensor:
@@ -961,7 +980,7 @@ def applied_in_place(operation: Any, name: str, args: tuple[Any, ...]) -> Any:
     if not isinstance(args[0], nodes.TensorBase):
         raise TypeError(f"{name}: what it changes needs to be a Tensor; got {args[0]!r}")
     recorded = modes.is_grad_enabled() and nodes.any_needs_grad(args)
-    views.check(args[0], name, recorded)
+    check_change(args[0], name, recorded)
     if recorded or modes.observers():
         return applied(operation, args)
     operation.change(*args)
@@ -1011,11 +1030,11 @@ def add_rule_methods(rule: Rule) -> None:
 
     def of(self: Tensor, *others: Any) -> Tensor:
         check_count(rule, others)
-        return apply_rule(rule, (self, *[checked_operand(x) for x in others]))
+        return apply_rule(rule, with_operands(self, others))
 
     def in_place(self: Tensor, *others: Any) -> Tensor:
         check_count(rule, others)
-        return self._apply_in_place(rule, *others)
+        return put_rule(self, rule, others)
 
     for f, name in ((of, rule.name), (in_place, f"{rule.name}_")):
         f.__name__, f.__doc__ = name, rule.__doc__

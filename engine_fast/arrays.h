@@ -52,6 +52,19 @@ static inline int engine_has_shape(PyObject *x, PyObject *shape) {
     return 1;
 }
 
+static inline int engine_same_shape(PyObject *a, PyObject *b) {
+    if (engine_is_array(a) && engine_is_array(b)) {
+        PyArrayObject *x = (PyArrayObject *)a, *y = (PyArrayObject *)b;
+        size_t size = PyArray_NDIM(x) * sizeof(npy_intp);
+        return PyArray_NDIM(x) == PyArray_NDIM(y)
+            && (size == 0 || memcmp(PyArray_DIMS(x), PyArray_DIMS(y), size) == 0);
+    }
+    PyObject *shape = engine_shape_of(b);
+    int same = shape ? engine_has_shape(a, shape) : -1;
+    Py_XDECREF(shape);
+    return same;
+}
+
 static inline int engine_holds_floats(PyObject *x) {
     PyObject *dtype = engine_dtype_of(x);
     if (!dtype) return -1;

@@ -91,6 +91,7 @@ cdef extern from *:
 cdef extern from "arrays.h":
     object shape_of "engine_shape_of"(object array)
     object dtype_of "engine_dtype_of"(object array)
+    bint same_shape "engine_same_shape"(object a, object b) except -1
     bint has_shape "engine_has_shape"(object array, tuple shape) except -1
     bint holds_floats "engine_holds_floats"(object array) except -1
     bint can_write "engine_can_write"(object array) except -1

@@ -293,6 +293,38 @@ cpdef copied(np.ndarray x):
     return y
 
 
+cdef inline bint refilled(np.ndarray x, double number) noexcept:
+    """Set every element of x to the number, where a loop can."""
+    cdef np.npy_intp i, n = np.PyArray_SIZE(x)
+    cdef float *narrow = <float *> np.PyArray_DATA(x)
+    cdef double *wide = <double *> np.PyArray_DATA(x)
+    if not np.PyArray_ISWRITEABLE(x):
+        return False
+    if plain(x, np.NPY_FLOAT32):
+        for i in range(n):
+            narrow[i] = <float> number
+        return True
+    if plain(x, np.NPY_FLOAT64):
+        for i in range(n):
+            wide[i] = number
+        return True
+    return False
+
+
+cpdef filled(np.ndarray x, double number):
+    cdef int kind = np.PyArray_TYPE(x)
+    if (kind != np.NPY_FLOAT32 and kind != np.NPY_FLOAT64) or not np.PyArray_ISNOTSWAPPED(x):
+        return by_numpy.filled(x, number)
+    cdef np.ndarray y = like(x)
+    refilled(y, number)
+    return y
+
+
+cpdef fill(np.ndarray x, double number):
+    if not refilled(x, number):
+        by_numpy.fill(x, number)
+
+
 cdef void put(real *x, const np.npy_bool *mask, real number, np.npy_intp n) noexcept nogil:
     cdef np.npy_intp i
     for i in range(n):

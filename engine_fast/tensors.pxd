@@ -4,9 +4,10 @@ cimport cython
 
 from engine_fast cimport interpreter, modes, nodes, value
 from engine_fast.function cimport finish, new_node
+from engine_fast.views cimport check as check_change
 
 cdef class Plan:
-    cdef public object rule, forward, backward, kind
+    cdef public object rule, name_in_place, loop, forward, backward, kind
     cdef public list needs
     cdef public bint keeps_integers, selection
     cpdef compute(self, list arrays)
@@ -41,5 +42,8 @@ cpdef bint is_fresh(nodes.NodeBase ctx, tuple args, object out) except -1
 cpdef joined(nodes.NodeBase ctx, tuple args, object out)
 cpdef applied_in_place(object operation, object name, tuple args)
 cpdef checked_operand(object x)
+cpdef tuple with_operands(object x, tuple others)
+cpdef put_rule(nodes.TensorBase x, object rule, tuple others)
 @cython.locals(arrays=list)
-cpdef bint directly(nodes.TensorBase x, object rule, tuple operands) except -1
+cpdef bint directly(nodes.TensorBase x, Plan plan, tuple operands) except -1
+cpdef bint is_mask_of(nodes.TensorBase mask, nodes.TensorBase x) except -1

@@ -58,6 +58,16 @@ def test_relu_forward_and_backward_are_those_of_numpy(data, rows, columns):
     assert same(fast.relu_backward(g, y), kernels.relu_backward(g, y))
 
 
+@given(st.data(), sizes, sizes, st.sampled_from([0.0, -1.5, np.inf]))
+def test_arrays_filled_with_a_number_are_those_of_numpy(data, rows, columns, number):
+    x = data.draw(matrices(rows, columns, ["float32", "float64", "float16"]))
+    assert same(fast.filled(x, number), kernels.filled(x, number))
+    a, b = x.copy(), x.copy()
+    fast.fill(a[:, ::2], number)
+    kernels.fill(b[:, ::2], number)
+    assert same(a, b)
+
+
 @given(st.data(), sizes, sizes, sizes)
 def test_matrix_products_are_those_of_numpy(data, n, m, k):
     ordinary = ["float32", "float64"]

@@ -19,9 +19,10 @@ FAST = ROOT.parent / "engine_fast"
 # A module imports only from its left. What is not here is the rest: it imports what it likes,
 # and nothing here imports it.
 LINE = (
-    "nocython interpreter attention arrays elementary rules special modes value fused builds "
-    "habits by_hand registry lists quiet kernels nodes depth arguments checks function hooks "
-    "graph differentiation dtypes promotion memory views tensors devices creation convert ops"
+    "nocython interpreter attention arrays elementary rules special modes blocks value fused "
+    "builds habits by_hand registry lists quiet kernels nodes depth arguments checks function "
+    "hooks graph differentiation dtypes promotion memory views tensors devices creation "
+    "convert ops"
 )
 ORDER = LINE.split()
 # What a person reads in an afternoon; the other files to the left of tensors are for reference.

@@ -8,7 +8,7 @@ from typing import Any
 from engine import dtypes, nodes, value
 from engine.promotion import refuse_bools
 from engine.registry import RULES
-from engine.tensors import Tensor, apply_rule, checked_operand, put_in_place
+from engine.tensors import Tensor, apply_rule, checked_operand, put_in_place, put_rule
 
 
 def pow(input: Any, exponent: Any) -> Any:
@@ -21,9 +21,8 @@ def pow(input: Any, exponent: Any) -> Any:
 
 def pow_(input: Tensor, exponent: Any) -> Tensor:
     """pow in place."""
-    return input._apply_in_place(
-        RULES["pow_number" if value.is_number(exponent) else "pow"], exponent
-    )
+    rule = RULES["pow_number" if value.is_number(exponent) else "pow"]
+    return put_rule(input, rule, (exponent,))
 
 
 def leaky_relu(input: Any, negative_slope: float = 0.01) -> Any:
@@ -80,14 +79,14 @@ def clamp_min_(input: Tensor, min: Any) -> Tensor:
     """clamp_min in place."""
     if isinstance(min, Tensor):
         return put_in_place(input, clamp_min(input.clone(), min), "clamp_min_")
-    return input._apply_in_place(RULES["clamp_min"], min)
+    return put_rule(input, RULES["clamp_min"], (min,))
 
 
 def clamp_max_(input: Tensor, max: Any) -> Tensor:
     """clamp_max in place."""
     if isinstance(max, Tensor):
         return put_in_place(input, clamp_max(input.clone(), max), "clamp_max_")
-    return input._apply_in_place(RULES["clamp_max"], max)
+    return put_rule(input, RULES["clamp_max"], (max,))
 
 
 def scaled(name: str, input: Any, other: Any, alpha: float) -> Any:
@@ -119,6 +118,16 @@ def sub(input: Any, other: Any, *, alpha: float = 1, out: Any = None) -> Any:
     return RULES["sub"](input, scaled("sub", input, other, alpha), out=out)
 
 
+def add_(input: Tensor, other: Any, *, alpha: float = 1) -> Tensor:
+    """Add alpha * other in place."""
+    return put_rule(input, RULES["add"], (scaled("add_", input, other, alpha),))
+
+
+def sub_(input: Tensor, other: Any, *, alpha: float = 1) -> Tensor:
+    """Take alpha * other away in place."""
+    return put_rule(input, RULES["sub"], (scaled("sub_", input, other, alpha),))
+
+
 multiply = mul = RULES["mul"]
 divide = true_divide = div = RULES["div"]
 negative = neg = RULES["neg"]
@@ -138,7 +147,9 @@ for _f in (
     clamp_min_,
     clamp_max_,
     add,
+    add_,
     sub,
+    sub_,
 ):
     setattr(Tensor, _f.__name__, _f)
 for _name, _old in (

@@ -6,7 +6,6 @@
 from collections.abc import Callable
 from typing import Any
 
-from engine.ops.elementwise import scaled
 from engine.ops.linear import addmm, addmv, baddbmm, tril, triu
 from engine.ops.logic import (
     bitwise_and,
@@ -19,7 +18,6 @@ from engine.ops.logic import (
     logical_xor,
 )
 from engine.ops.scans import cumprod, cumsum
-from engine.registry import RULES
 from engine.tensors import Tensor, method, put_in_place
 
 
@@ -40,18 +38,6 @@ for _operation in (
     *(logical_and, logical_or, logical_xor, logical_not),
 ):
     copied_back(_operation)
-
-
-@method
-def add_(input: Tensor, other: Any, *, alpha: float = 1) -> Tensor:
-    """Add alpha * other in place."""
-    return input._apply_in_place(RULES["add"], scaled("add_", input, other, alpha))
-
-
-@method
-def sub_(input: Tensor, other: Any, *, alpha: float = 1) -> Tensor:
-    """Take alpha * other away in place."""
-    return input._apply_in_place(RULES["sub"], scaled("sub_", input, other, alpha))
 
 
 for _name, _old in (

@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from engine import dtypes, kernels, modes
+from engine import dtypes, kernels, modes, nodes
 from engine.attention import warn
+from engine.nodes import array_of
 from engine.ops.dims import axis, broadcast
 from engine.ops.shape import (
     Alias,
@@ -28,8 +29,9 @@ from engine.ops.shape import (
     filling,
     unsqueeze,
 )
+from engine.promotion import FLOAT32, FLOAT64
 from engine.quiet import quiet
-from engine.tensors import Operation, Tensor, make, method
+from engine.tensors import Operation, Tensor, applied_in_place, is_mask_of, make, method
 from engine.value import is_number
 
 EVERY = slice(None)
@@ -92,8 +94,6 @@ def is_item(x: Any) -> bool:
 def separated(index: Any, shape: tuple[int, ...]) -> tuple[tuple[Any, ...], tuple[Any, ...] | None]:
     """The index in two steps: first a basic one, of integers, slices and None, then one of arrays
     on its result, or None where there are none."""
-    if isinstance(index, Tensor) and is_mask(index._array) and index._array.shape == shape != ():
-        return (), (index._array,)
     items = [as_item(x) for x in as_tuple(index)]
     basic: list[Any] = []
     advanced: list[Any] = []
@@ -105,6 +105,13 @@ def separated(index: Any, shape: tuple[int, ...]) -> tuple[tuple[Any, ...], tupl
         d += width
     arrays = any(isinstance(x, np.ndarray) for x in advanced)
     return tuple(basic), tuple(advanced) if arrays else None
+
+
+def halved(index: Any, x: Any) -> tuple[tuple[Any, ...], tuple[Any, ...] | None]:
+    """An index of a Tensor in two steps, at once for a mask of its own shape."""
+    if isinstance(index, nodes.TensorBase) and is_mask_of(index, x):
+        return (), (array_of(index),)
+    return separated(index, x._array.shape)
 
 
 def filled(items: list[Any], shape: tuple[int, ...]) -> list[Any]:
@@ -219,8 +226,11 @@ def taken(array: Any, index: tuple[Any, ...]) -> Any:
 
 def put_into(array: Any, index: tuple[Any, ...], values: Any, accumulate: bool) -> None:
     """Put values into an array, or add them, each as often as its place occurs."""
-    values = np.asarray(values)
     mask = index[0]
+    if type(values) is float and not accumulate and is_mask(mask) and mask.ndim == array.ndim:
+        kernels.put_number(array, mask, values)
+        return
+    values = np.asarray(values)
     try:
         if not accumulate and values.ndim == 0 and is_mask(mask):
             number = values if values.dtype is array.dtype else values.astype(array.dtype)
@@ -249,7 +259,7 @@ def getitem(input: Tensor, index: Any) -> Tensor:
     As in NumPy, but that integers beside lists and tensors are applied first. IndexError for
     places beyond the shape, ValueError for steps below 1.
     """
-    basic, advanced = separated(index, input._array.shape)
+    basic, advanced = halved(index, input)
     if advanced is None:
         return basic_view(input, basic)
     source = input if trivial(basic) else Slice.apply(input, basic)
@@ -307,11 +317,11 @@ def setitem(input: Tensor, index: Any, value: Any) -> None:
     Where a place occurs twice the last value stays, and gets the gradient. Sizes of 1 in front of
     the value's shape do not matter.
     """
-    basic, advanced = separated(index, input._array.shape)
+    basic, advanced = halved(index, input)
     target = input if not basic or trivial(basic) else Slice.apply(input, basic)
     value = assigned(value, target, advanced is not None)
     if advanced is not None:
-        IndexPut.apply(target, value, advanced, False)
+        applied_in_place(IndexPut, "index_put_", (target, value, advanced, False))
     elif isinstance(value, Tensor):
         copy_(target, value)
     else:
@@ -321,7 +331,10 @@ def setitem(input: Tensor, index: Any, value: Any) -> None:
 def assigned(x: Any, target: Tensor, same_dtype: bool) -> Any:
     """What is assigned, as a number or a tensor without more dimensions than it needs."""
     if isinstance(x, (int, float)):
-        return dtypes.checked(x, target._array.dtype)
+        dtype = array_of(target).dtype
+        if (dtype is FLOAT32 or dtype is FLOAT64) and -65504 <= x <= 65504:
+            return float(x)
+        return dtypes.checked(x, dtype)
     x = as_operand(x, target)
     if not isinstance(x, Tensor) or not x.ndim:
         return filling("setitem", x, target)

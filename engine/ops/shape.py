@@ -177,7 +177,9 @@ def _laid_out(input: Tensor, order: tuple[int, ...]) -> Tensor:
 def clone(input: Tensor, *, memory_format: Any = preserve_format) -> Tensor:
     """A copy with memory of its own, in the graph; it lies there as the tensor does, unless a
     memory_format is given."""
-    return applied(Clone, (input, memory_format.order_of(array_of(input).ndim)))
+    kept = memory_format is preserve_format
+    order = "K" if kept else memory_format.order_of(input._array.ndim)
+    return applied(Clone, (input, order))
 
 
 @method
@@ -265,7 +267,7 @@ def filling(name: str, x: Any, input: Tensor) -> Any:
 class Zero(InPlace):
     @staticmethod
     def change(x: Tensor) -> None:
-        x._array.fill(0)
+        kernels.fill(array_of(x), 0.0)
 
     @staticmethod
     def backward(ctx: Any, g: Tensor) -> Any:
@@ -275,7 +277,7 @@ class Zero(InPlace):
 @method
 def zero_(input: Tensor) -> Tensor:
     """Set every element to 0."""
-    return Zero.apply(input)
+    return applied_in_place(Zero, "zero_", (input,))
 
 
 @method
