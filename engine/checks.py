@@ -1,6 +1,6 @@
-"""What forward and backward may save, mark and return: as many gradients as inputs, each like its
-input, differentiable where that is asked for. What broadcasting spread is summed here, and
-nowhere else."""
+"""What backward gets; what it and forward may save, mark and return: as many gradients as inputs,
+each like its input, differentiable where that is asked for. What broadcasting spread is summed
+here, and nowhere else."""
 
 import gc
 from typing import Any
@@ -65,13 +65,25 @@ def joined(node: Any, x: Any, args: tuple[Any, ...]) -> Any:
     return as_node(x, bool(kinds) and all(kinds) and not isinstance(x, np.ndarray))
 
 
+def arguments(node: Any, grads: list[Any]) -> tuple[Any, ...]:
+    """What backward is called with: the ctx, which is the node, and the gradient of each output:
+    zeros for None, a Value for a number."""
+    given = interpreter.places(len(grads) + 1)
+    interpreter.put(given, 0, node)
+    for i, g in enumerate(grads):
+        if g is None and node.materialize_grads:
+            g = nodes.zero(node._shapes[i])
+        elif type(g) is float:
+            g = Value(g, requires_grad=False)
+        interpreter.put(given, i + 1, g)
+    return interpreter.filled(given)
+
+
 def counted(node: Any, given: Any) -> tuple[Any, ...]:
     """One gradient per input; more may follow when they are None."""
-    if type(given) is tuple and len(given) == len(node._edges) and not node._plain:
-        return given  # as nearly all are
     given = tuple(given) if isinstance(given, (tuple, list)) else (given,)
     n = len(node._edges)
-    if len(given) < n or more_than(n, given):
+    if len(given) != n and (len(given) < n or more_than(n, given)):
         names = ", ".join([node._argument(i) for i in range(n)])
         raise RuntimeError(
             f"function {node.name()} returned an incorrect number of gradients (expected {n}, "
@@ -81,7 +93,7 @@ def counted(node: Any, given: Any) -> tuple[Any, ...]:
     for i in node._plain:
         if given[i] is not None:
             raise RuntimeError(unasked(node, i, given[i]))
-    return given[:n]
+    return given if len(given) == n else given[:n]
 
 
 def more_than(n: int, given: tuple[Any, ...]) -> bool:
@@ -140,7 +152,7 @@ def is_view(x: Any) -> bool:
     return isinstance(x, nodes.TensorBase) and nodes.is_view(x)
 
 
-def guarded(node: Any, given: tuple[Any, ...], grads: list[Any]) -> tuple[Any, ...]:
+def guarded(node: Any, given: tuple[Any, ...], grads: tuple[Any, ...]) -> tuple[Any, ...]:
     """The gradients given, with an Error behind those that cannot be differentiated again."""
     hidden = tuple([e for e in [nodes.edge_of(g) for g in grads] if e is not None])
     return tuple(

@@ -5,7 +5,7 @@ a thread about a thousand.
 """
 
 import threading
-from collections.abc import Callable
+from typing import Any
 
 from engine import interpreter, modes
 
@@ -17,19 +17,19 @@ def in_walk() -> bool:
     return interpreter.thread.walks > 0
 
 
-def run(walk: Callable[[], None]) -> None:
+def run(walk: Any) -> None:
     """Run a walk, in a thread of its own where too many are under way in this one."""
     interpreter.thread.walks += 1
     try:
         if interpreter.thread.walks < LEVELS:
-            walk()
+            walk.run()
         else:
             in_helper_thread(walk)
     finally:
         interpreter.thread.walks -= 1
 
 
-def in_helper_thread(walk: Callable[[], None]) -> None:
+def in_helper_thread(walk: Any) -> None:
     """Run a walk in a thread that is given the modes of this one; what it raises is raised here."""
     grad_enabled, observers = modes.is_grad_enabled(), modes.observers()
     raised: list[BaseException] = []
@@ -38,7 +38,7 @@ def in_helper_thread(walk: Callable[[], None]) -> None:
         modes.set_grad(grad_enabled)
         modes.set_observers(observers)
         try:
-            walk()
+            walk.run()
         except BaseException as error:
             raised.append(error)
         finally:

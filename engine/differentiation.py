@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from engine import builds, depth, graph, modes, nodes, value
+from engine import builds, depth, graph, interpreter, modes, nodes, value
 from engine.attention import warn
 from engine.habits import Value
 from engine.nodes import zero
@@ -144,7 +144,7 @@ def walked(
         walk.add(starts[i], g.data if isinstance(g, value.Value) and not create else g)
     before = modes.is_grad_enabled()
     try:
-        depth.run(walk.run)
+        depth.run(walk)
     except BaseException:  # a Ctrl-C may have come in while the walk put the mode back
         modes.set_grad(before)
         raise
@@ -192,9 +192,10 @@ def added(arrived: list[tuple[Any, Any]], create_graph: bool) -> list[tuple[Any,
             if isinstance(x, value.Value):
                 grads.append(g.data if isinstance(g, value.Value) else g)
                 continue
-            grads.append(x._sum(g, create_graph))
-            if x._hooks is not None:
-                hooked.append((x, x._grad is None, g))
+            leaf = x
+            grads.append(leaf._grad if adds(leaf, g, create_graph) else x._sum(g, create_graph))
+            if leaf._hooks is not None:
+                hooked.append((x, leaf._grad is None, g))
         write(arrived, grads)
     return [(x, x._grad if first else g) for x, first, g in hooked]
 
@@ -205,10 +206,8 @@ def write(arrived: list[tuple[Any, Any]], grads: list[Any]) -> None:
     for i, (x, g) in enumerate(arrived):
         if isinstance(x, value.Value):
             give_number(x, grads[i])
-        elif grads[i] is x._grad:
-            add_in_place(grads[i], g)
         else:
-            give(x, grads[i])
+            give(x, grads[i], g)
 
 
 def give_number(v: Any, g: float) -> None:
@@ -217,9 +216,20 @@ def give_number(v: Any, g: float) -> None:
     v._requires_grad = 2
 
 
-def give(x: Any, grad: Any) -> None:
-    """Write the gradient of a Tensor."""
-    x._grad = grad
+def adds(leaf: Any, g: Any, create_graph: bool) -> bool:
+    """Whether g is to be added to the gradient of a Tensor where that is."""
+    if leaf._grad is None or create_graph:
+        return False
+    into = nodes.array_of(leaf._grad)
+    return interpreter.same_shape(nodes.array_of(g), into) and interpreter.can_write(into)
+
+
+def give(leaf: Any, grad: Any, g: Any) -> None:
+    """Write the gradient of a Tensor, or add g to the one that it has."""
+    if grad is leaf._grad:
+        add_in_place(grad, g)
+    else:
+        leaf._grad = grad
 
 
 def add_in_place(grad: Any, g: Any) -> None:

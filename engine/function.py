@@ -61,9 +61,9 @@ class FunctionBase(nodes.NodeBase):
     def differentiate(self, grads: list[Any]) -> tuple[Any, ...]:
         if self._saved is None:
             raise RuntimeError(FREED.format(self.name()))
-        grads = [nodes.materialized(self, i, g) for i, g in enumerate(grads)]
-        given = checks.counted(self, gradient_of(type(self)._function)(self, *grads))
-        return checks.guarded(self, given, grads) if modes.is_grad_enabled() else given
+        asked = checks.arguments(self, grads)
+        given = checks.counted(self, gradient_of(type(self)._function)(*asked))
+        return checks.guarded(self, given, asked[1:]) if modes.is_grad_enabled() else given
 
     def release(self) -> None:
         self._saved = None if self._saved else ()
@@ -225,8 +225,7 @@ NO_SETUP, NO_VJP, NO_BACKWARD = Function.setup_context, Function.vjp, Function.b
 
 def gradient_of(cls: Any) -> Any:
     """A Function's backward, or vjp, which is another name for it."""
-    if cls.vjp is NO_VJP:
-        return cls.backward
-    if cls.backward is not NO_BACKWARD:
+    vjp = cls.vjp
+    if vjp is not NO_VJP and cls.backward is not NO_BACKWARD:
         raise RuntimeError(arguments.BOTH.format(cls.__name__))
-    return cls.vjp
+    return cls.backward if vjp is NO_VJP else vjp

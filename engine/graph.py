@@ -6,31 +6,27 @@ operation. All its state lies in the call, so a walk inside a walk, another thre
 finds the nodes clean; `.grad`s are written after the last node, by who asked for the walk.
 """
 
-import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from engine import by_hand, checks, hooks, interpreter, modes, nodes, value
+from engine import by_hand, checks, hooks, interpreter, modes, nodes, quiet, value
 from engine.nodes import Edge, Node
-from engine.quiet import quiet
 from engine.registry import contributions
 
 
-def topological(roots: Iterable[Edge]) -> list[Any]:
-    """Every node below the roots once, parents before children."""
+def topological(roots: Sequence[Edge], numbers: Any = None) -> list[Any]:
+    """Every node below the roots once, parents before children; numbered, as they are found."""
     order: list[Any] = []
-    seen: set[int] = set()
-    open_nodes = [node for node, _ in roots][::-1]
+    numbers = interpreter.numbering() if numbers is None else numbers
+    open_nodes = [node for node, _ in reversed(roots)]
     while open_nodes:
         interpreter.look_for_signals()
         node = open_nodes.pop()
         if node is None:  # all below the node under it is in the order
             order.append(open_nodes.pop())
             continue
-        key = interpreter.identity(node)
-        if key in seen:
+        if not interpreter.is_new(numbers, node):
             continue
-        seen.add(key)
         open_nodes.append(node)
         open_nodes.append(None)
         for edge in reversed(nodes.edges(node)):
@@ -39,12 +35,9 @@ def topological(roots: Iterable[Edge]) -> list[Any]:
     return order
 
 
-_running = threading.local()
-
-
 def current_walk() -> Any:
     """The walk that runs in this thread, the innermost of several, or None."""
-    return getattr(_running, "walk", None)
+    return interpreter.running()
 
 
 class Walk:
@@ -54,8 +47,9 @@ class Walk:
         self.retain_graph = retain
         self.create_graph = create
         self.writes = False
-        self.order = topological(roots)
-        self.flight: dict[int, list[Any]] = {}  # by node; one entry per place, None before any
+        self.numbers = interpreter.numbering()
+        self.order = topological(roots, self.numbers)
+        self.flight: list[Any] = [None] * len(self.order)  # by number: what arrived at each place
         self.arrived: list[tuple[Any, Any]] = []  # (leaf, inner Value or retaining tensor; its g)
         self.captured: dict[tuple[int, int], Any] = {}
         self.callbacks: dict[Any, Callable[[], None]] = {}  # run at the end, by what asked for it
@@ -82,12 +76,12 @@ class Walk:
         """Add g to what has arrived at the edge, where that leads to something asked for. None:
         the node has its turn, though no gradient arrives."""
         node, i = edge
-        key = interpreter.identity(node)
-        if self.wanted is not None and key not in self.needed and (key, i) not in self.wanted:
+        if not self.leads_on(node, i):
             return
-        arrived = self.flight.get(key)
+        n = interpreter.number(self.numbers, node)
+        arrived = self.flight[n]
         if arrived is None:
-            arrived = self.flight[key] = [None] * nodes.places(node)
+            arrived = self.flight[n] = [None] * nodes.places(node)
         if g is None:
             return
         if arrived[i] is not None:
@@ -96,21 +90,30 @@ class Walk:
             g = 0.0 + g  # the scalar walk starts from 0.0 too, which makes 0.0 of -0.0
         arrived[i] = g
 
+    def at(self, node: Any) -> list[Any]:
+        """What has arrived at the places of a node; nothing while it has no turn."""
+        return self.flight[interpreter.number(self.numbers, node)] or []
+
+    def leads_on(self, node: Any, i: int) -> bool:
+        """Whether output i of a node is asked for, or something is that lies beyond the node."""
+        return self.wanted is None or id(node) in self.needed or (id(node), i) in self.wanted
+
     def run(self) -> None:
         """Visit each node that a gradient reaches once, children before parents; leaves last."""
-        before, outer = modes.set_grad(self.create_graph), current_walk()
-        _running.walk = self
+        before, outer, said = modes.set_grad(self.create_graph), current_walk(), quiet.begin()
+        interpreter.set_running(self)
         try:
-            with quiet():
-                for node in reversed(self.order):
-                    grads = self.flight.pop(interpreter.identity(node), None)
-                    if grads is not None:
-                        self.visit(node, grads)
-                self.arrived = [(x, self.at_leaf(x, g)) for x, g in self.arrived]
-                while self.callbacks:
-                    self.callbacks.pop(next(iter(self.callbacks)))()
+            for node in reversed(self.order):
+                n = interpreter.number(self.numbers, node)
+                grads, self.flight[n] = self.flight[n], None
+                if grads is not None:
+                    self.visit(node, grads)
+            self.arrived = [(x, self.at_leaf(x, g)) for x, g in self.arrived]
+            while self.callbacks:
+                self.callbacks.pop(next(iter(self.callbacks)))()
         finally:
-            _running.walk = outer
+            interpreter.set_running(outer)
+            quiet.end(said)
             modes.set_grad(before)
 
     def visit(self, node: Any, grads: list[Any]) -> None:

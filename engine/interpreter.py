@@ -14,15 +14,26 @@ class Thread(threading.local):
     """What holds in one thread. A new thread starts with this.
 
     Compiled, `thread` is a C variable of each thread, and of each module: `modes` has the first two
-    fields to itself, and `depth` the last.
+    fields to itself, `depth` the third and `graph` the last.
     """
 
     grad_enabled = True
     observed = False
     walks = 0
+    running: Any = None
 
 
 thread = Thread()
+
+
+def running() -> Any:
+    """What `set_running` was last given in this thread, None before."""
+    return thread.running
+
+
+def set_running(walk: Any) -> None:
+    """Note what runs in this thread; the caller keeps it alive until it sets another."""
+    thread.running = walk
 
 
 def new(base: Any, cls: Any) -> Any:
@@ -109,6 +120,22 @@ def put(places: Any, i: int, x: Any) -> None:
 def filled(places: Any) -> tuple[Any, ...]:
     """The tuple that was made."""
     return tuple(places)
+
+
+def numbering() -> Any:
+    """Will number objects by identity: 0, 1, 2, ... as they come. It does not keep them alive."""
+    return {}
+
+
+def is_new(numbering: Any, x: Any) -> bool:
+    """Number x, unless it has its number; whether it had none."""
+    count = len(numbering)
+    return bool(numbering.setdefault(id(x), count) == count)
+
+
+def number(numbering: Any, x: Any) -> int:
+    """The number of x; KeyError where it has none."""
+    return int(numbering[id(x)])
 
 
 def same_items(xs: list[Any], ys: list[Any]) -> bool:

@@ -403,13 +403,6 @@ def zero(shape: Any) -> Any:
     return links.zeros(*shape) if shape else None
 
 
-def materialized(node: Any, i: int, g: Any) -> Any:
-    """The gradient of output i as backward gets it: zeros for None, a Value for a number."""
-    if g is None and node.materialize_grads:
-        return zero(node._shapes[i])
-    return Value(g, requires_grad=False) if type(g) is float else g
-
-
 CUT = (
     "{0}: a second derivative through a tensor that forward saved and that is neither an input nor "
     "an output would be wrong, as its link to the input is lost; save the input and compute it in "

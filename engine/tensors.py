@@ -93,6 +93,11 @@ def needs(rule: Any) -> list[int]:
     return [sum(1 << i for i in places) for places in names]
 
 
+def constants(rule: Any, needed: list[int]) -> Any:
+    """The slopes of a rule where they are numbers, as those of add; None where they are not."""
+    return None if any(needed) else rule.slopes(*[MISSING] * (rule.arity + 1))
+
+
 class Plan:
     """What operations on Tensors ask of a rule, found once."""
 
@@ -106,6 +111,7 @@ class Plan:
         self.selection = rule.selection
         self.kind: Any = None
         self.needs: Any = None
+        self.constants: Any = None
 
     def compute(self, arrays: list[Any]) -> Any:
         """The rule's value."""
@@ -128,6 +134,7 @@ class Plan:
         """A new node."""
         if self.kind is None:
             self.needs, self.kind = needs(self.rule), node_class(self.rule)
+            self.constants = constants(self.rule, self.needs)
         return interpreter.create(self.kind)
 
 
@@ -169,16 +176,19 @@ class RuleNode(RuleBase, Node):
 
 def slopes_times(node: Any, plan: Plan, g: Any, operands: list[Any]) -> tuple[Any, ...]:
     """The gradients of a rule's operands, given what was saved of them and of the result."""
-    if not modes.is_grad_enabled():
+    if plan.constants is not None:
+        slopes = plan.constants
+    elif not modes.is_grad_enabled():
         operands = [nodes.array_of(x) if isinstance(x, nodes.TensorBase) else x for x in operands]
         if node._shapes[0][1] is FLOAT16:
             g, operands = make(in_single(nodes.array_of(g))), [in_single(x) for x in operands]
         if plan.backward is not None:
             return (make(plan.backward(nodes.array_of(g), *operands)),)
+        slopes = plan.rule.slopes(*operands)
     else:
-        operands = [as_floating(x, node) for x in operands]
+        slopes = plan.rule.slopes(*[as_floating(x, node) for x in operands])
     given: list[Any] = [None] * len(node._edges)
-    for i, slope in enumerate(plan.rule.slopes(*operands)):
+    for i, slope in enumerate(slopes):
         if node._edges[i] is not None:
             given[i] = times(g, slope, plan.selection)
     return tuple(given)
@@ -596,14 +606,12 @@ class Tensor(nodes.TensorBase):
         return f"this tensor has shape {shape}; reduce it, .sum().backward(), or pass gradient="
 
     def _sum(self, g: "Tensor", create_graph: bool) -> Any:
-        """What .grad is to be when g is added; the one that there is where that is done in place.
-        The first is kept as it is if nobody else holds it."""
+        """What .grad is to be when g is added, where that is not done in place. The first is kept
+        as it is if nobody else holds it."""
         grad = self._grad
         if grad is not None:
             if g._array.shape != grad._array.shape:
                 g = make(copied_like(g._array, grad._array))
-            elif not create_graph and interpreter.can_write(grad._array):
-                return grad
             return grad + g if create_graph else make(LOOPS["add"](grad._array, g._array))
         if create_graph:
             return make(np.empty_like(self._array)).copy_(g)

@@ -2,7 +2,7 @@
 
 cimport cython
 
-from engine_fast cimport depth, graph, modes, nodes, value
+from engine_fast cimport depth, graph, interpreter, modes, nodes, value
 
 cpdef tuple as_tuple(object x)
 cpdef bint is_edge(object x)
@@ -15,8 +15,10 @@ cpdef kind_of_walk()
 cpdef walked(list roots, list gradients, object inputs, object retain, object create, object writes=*)
 cpdef accumulated(list roots, list gradients, object retain, object create, object inputs)
 cpdef accumulate(list arrived, bint create_graph)
+@cython.locals(leaf=nodes.TensorBase)
 cpdef list added(list arrived, bint create_graph)
 cpdef write(list arrived, list grads)
 cpdef give_number(value.Value v, double g)
-cpdef give(nodes.TensorBase x, object grad)
+cpdef bint adds(nodes.TensorBase leaf, object g, bint create_graph) except -1
+cpdef give(nodes.TensorBase leaf, object grad, object g)
 cpdef add_in_place(nodes.TensorBase grad, nodes.TensorBase g)

@@ -2,21 +2,24 @@
 
 cimport cython
 
-from engine_fast cimport checks, interpreter, modes, nodes, value
+from engine_fast cimport checks, interpreter, modes, nodes, quiet, value
 
-@cython.locals(order=list, seen=set, open_nodes=list, edge=tuple)
-cpdef list topological(object roots)
+@cython.locals(order=list, open_nodes=list, edge=tuple)
+cpdef list topological(object roots, object numbers=*)
 cpdef current_walk()
 
 cdef class Walk:
     cdef object __weakref__
     cdef public bint retain_graph, create_graph, writes
-    cdef public list order, arrived
-    cdef public dict flight, captured, callbacks
+    cdef public list order, flight, arrived
+    cdef public dict captured, callbacks
     cdef public set needed
-    cdef public object wanted
-    @cython.locals(arrived=list, i=Py_ssize_t)
+    cdef public object numbers, wanted
+    @cython.locals(arrived=list, i=Py_ssize_t, n=Py_ssize_t)
     cpdef add(self, tuple edge, object g)
+    cpdef bint leads_on(self, object node, Py_ssize_t i) except -1
+    @cython.locals(n=Py_ssize_t)
+    cpdef run(self)
     cpdef visit(self, object node, list grads)
     cpdef visit_leaf(self, nodes.TensorBase leaf, list grads)
     @cython.locals(i=Py_ssize_t, edge=tuple, given=tuple)

@@ -88,6 +88,11 @@ cdef extern from *:
     bint same_bits "engine_same_bits"(double a, double b)
     bint same_items "engine_same_items"(list xs, list ys)
 
+cdef extern from "numbering.h":
+    object numbering "engine_numbering"()
+    bint is_new "engine_is_new"(object numbering, object x) except -1
+    Py_ssize_t number "engine_number"(object numbering, object x) except -1
+
 cdef extern from "arrays.h":
     object shape_of "engine_shape_of"(object array)
     object dtype_of "engine_dtype_of"(object array)
@@ -98,16 +103,28 @@ cdef extern from "arrays.h":
 
 cdef extern from *:
     """
-    /* Each module has its own: none but these two may have one. */
-    #if defined(__PYX_HAVE__engine_fast__modes) || defined(__PYX_HAVE__engine_fast__depth)
+    /* Each module has its own: none but these three may have one. */
+    #if defined(__PYX_HAVE__engine_fast__modes) || defined(__PYX_HAVE__engine_fast__depth) || \
+        defined(__PYX_HAVE__engine_fast__graph)
     #ifdef _MSC_VER
     #define ENGINE_OF_THREAD __declspec(thread)
     #else
     #define ENGINE_OF_THREAD __thread
     #endif
-    static ENGINE_OF_THREAD struct { int grad_enabled, observed, walks; } engine_thread = {1, 0, 0};
+    static ENGINE_OF_THREAD struct {
+        int grad_enabled, observed, walks;
+        PyObject *running;
+    } engine_thread = {1, 0, 0, NULL};
+    static inline PyObject *engine_running(void) {
+        PyObject *x = engine_thread.running ? engine_thread.running : Py_None;
+        Py_INCREF(x);
+        return x;
+    }
+    static inline void engine_set_running(PyObject *x) { engine_thread.running = x; }
     #endif
     """
+    object running "engine_running"()
+    void set_running "engine_set_running"(object x)
     struct Thread:
         bint grad_enabled, observed
         int walks

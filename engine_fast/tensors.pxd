@@ -9,6 +9,7 @@ from engine_fast.views cimport check as check_change
 cdef class Plan:
     cdef public object rule, name_in_place, loop, forward, backward, kind
     cdef public list needs
+    cdef public tuple constants
     cdef public bint keeps_integers, selection
     cpdef compute(self, list arrays)
     cpdef compute_in(self, object wanted, list arrays)

@@ -88,9 +88,9 @@ class RecordingWalk(Walk):
 
     def add(self, edge: Edge, g: Any) -> None:
         node, i = edge
-        before = present(self.flight.get(id(node), ())).get(i)
+        before = present(self.at(node)).get(i)
         super().add(edge, g)
-        after = present(self.flight.get(id(node), ())).get(i)
+        after = present(self.at(node)).get(i)
         if not self.visits:
             self.starts.append((node, i, after))
         elif g is not None and after is not None:
