@@ -33,6 +33,8 @@ def is_edge(x: Any) -> bool:
 
 def differentiated(x: Any) -> tuple[Any, ...]:
     """The Values or Tensors that grad or backward was given, alone or in a sequence."""
+    if isinstance(x, nodes.TensorBase):
+        return (x,)
     return tuple([stand_in(y) if is_edge(y) else y for y in as_tuple(x)])
 
 

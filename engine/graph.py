@@ -6,7 +6,7 @@ operation. All its state lies in the call, so a walk inside a walk, another thre
 finds the nodes clean; `.grad`s are written after the last node, by who asked for the walk.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from engine import by_hand, checks, hooks, interpreter, modes, nodes, quiet, value
@@ -14,24 +14,22 @@ from engine.nodes import Edge, Node
 from engine.registry import contributions
 
 
-def topological(roots: Sequence[Edge], numbers: Any = None) -> list[Any]:
-    """Every node below the roots once, parents before children; numbered, as they are found."""
+def topological(roots: list[Edge], numbers: Any = None) -> list[Any]:
+    """Every node below the roots once, parents before children; numbers: their places in it."""
     order: list[Any] = []
     numbers = interpreter.numbering() if numbers is None else numbers
     open_nodes = [node for node, _ in reversed(roots)]
     while open_nodes:
         interpreter.look_for_signals()
-        node = open_nodes.pop()
-        if node is None:  # all below the node under it is in the order
-            order.append(open_nodes.pop())
-            continue
-        if not interpreter.is_new(numbers, node):
-            continue
-        open_nodes.append(node)
-        open_nodes.append(None)
-        for edge in reversed(nodes.edges(node)):
-            if edge is not None:
-                open_nodes.append(edge[0])
+        node = open_nodes[-1]
+        if interpreter.is_new(numbers, node):
+            for edge in reversed(nodes.edges(node)):
+                if edge is not None:
+                    open_nodes.append(edge[0])
+        else:  # all below it is in the order
+            open_nodes.pop()
+            if interpreter.gets(numbers, node, len(order)):
+                order.append(node)
     return order
 
 
@@ -49,7 +47,7 @@ class Walk:
         self.writes = False
         self.numbers = interpreter.numbering()
         self.order = topological(roots, self.numbers)
-        self.flight: list[Any] = [None] * len(self.order)  # by number: what arrived at each place
+        self.flight: list[Any] = [None] * len(self.order)  # what has arrived at each node
         self.arrived: list[tuple[Any, Any]] = []  # (leaf, inner Value or retaining tensor; its g)
         self.captured: dict[tuple[int, int], Any] = {}
         self.callbacks: dict[Any, Callable[[], None]] = {}  # run at the end, by what asked for it
@@ -103,11 +101,10 @@ class Walk:
         before, outer, said = modes.set_grad(self.create_graph), current_walk(), quiet.begin()
         interpreter.set_running(self)
         try:
-            for node in reversed(self.order):
-                n = interpreter.number(self.numbers, node)
+            for n in range(len(self.order) - 1, -1, -1):
                 grads, self.flight[n] = self.flight[n], None
                 if grads is not None:
-                    self.visit(node, grads)
+                    self.visit(self.order[n], grads)
             self.arrived = [(x, self.at_leaf(x, g)) for x, g in self.arrived]
             while self.callbacks:
                 self.callbacks.pop(next(iter(self.callbacks)))()

@@ -123,18 +123,28 @@ def filled(places: Any) -> tuple[Any, ...]:
 
 
 def numbering() -> Any:
-    """Will number objects by identity: 0, 1, 2, ... as they come. It does not keep them alive."""
+    """Will note objects by identity, each with a number. It does not keep them alive."""
     return {}
 
 
 def is_new(numbering: Any, x: Any) -> bool:
-    """Number x, unless it has its number; whether it had none."""
-    count = len(numbering)
-    return bool(numbering.setdefault(id(x), count) == count)
+    """Note x, without a number as yet; whether it had not been noted."""
+    if id(x) in numbering:
+        return False
+    numbering[id(x)] = -1
+    return True
+
+
+def gets(numbering: Any, x: Any, number: int) -> bool:
+    """Give x, which was noted, this number unless it has one; whether it has got it."""
+    if numbering[id(x)] >= 0:
+        return False
+    numbering[id(x)] = number
+    return True
 
 
 def number(numbering: Any, x: Any) -> int:
-    """The number of x; KeyError where it has none."""
+    """The number of x; KeyError where it was not noted."""
     return int(numbering[id(x)])
 
 

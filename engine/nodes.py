@@ -295,23 +295,26 @@ def join(t: Any, node: Any, number: int) -> Any:
 
 
 class Saved:
-    """One thing kept for backward: an input, an output by its number, or something between."""
+    """One thing kept for backward: an input, an output by its number, or something between.
+
+    version: the count of changes in place when it was saved, -1 where none are counted.
+    """
 
     __slots__ = ("between", "inner", "number", "saved", "version")
 
     def __init__(self, x: Any, number: int | None, between: bool):
         self.number = number
         self.between = between
-        self.version = version_of(x) if isinstance(x, TensorBase) else None
+        self.version = version_of(x) if isinstance(x, TensorBase) else -1
         self.saved = x if number is None else x.detach()
-        self.inner = number is None and self.version is not None and node_of(x) is not None
+        self.inner = number is None and self.version >= 0 and node_of(x) is not None
 
     def unpack(self, node: Any) -> Any:
         """What was saved, joined to the graph again; an in-place change since is an error."""
         x = self.saved
-        if self.version is not None and version_of(x) != self.version:
+        if self.version >= 0 and version_of(x) != self.version:
             raise RuntimeError(stale(node, x, self.version))
-        if self.inner and x._node is None:
+        if self.inner and node_of(x) is None:
             raise RuntimeError(DETACHED.format(node.name()))
         if self.number is not None:
             return attach(x.detach(), node, self.number)
@@ -321,16 +324,16 @@ class Saved:
         return x
 
 
-def unpacked(kept: Sequence[Any], node: Any) -> list[Any]:
+def unpacked(kept: Sequence[Any], node: Any) -> tuple[Any, ...]:
     """What a node kept: tensors and Values as they were, joined to the graph again; the rest."""
-    found = []
-    for entry in kept:
+    found = interpreter.places(len(kept))
+    for i, entry in enumerate(kept):
         if isinstance(entry, Saved):
             saved = entry
-            found.append(saved.unpack(node))
+            interpreter.put(found, i, saved.unpack(node))
         else:
-            found.append(entry)
-    return found
+            interpreter.put(found, i, entry)
+    return interpreter.filled(found)
 
 
 def position(x: Any, where: tuple[Any, ...]) -> int | None:

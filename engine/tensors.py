@@ -54,10 +54,10 @@ LOOPS: dict[str, Callable[..., Any]] = {
     "clamp_max": kernels.elementwise(np.minimum),
 }
 FORWARD = {**LOOPS, "relu": kernels.relu_forward}
-# Of g and what was saved of the operands and the result.
+# Of g and what was saved, as arrays: the operands and, last, the result.
 BACKWARD: dict[str, Callable[..., Any]] = {
-    "relu": lambda g, a, y: kernels.relu_backward(g, y),
-    "pow_number": lambda g, a, k, y: kernels.power_backward(g, a, k),
+    "relu": lambda g, saved: kernels.relu_backward(g, saved[1]),
+    "pow_number": lambda g, saved: kernels.power_backward(g, saved[0], saved[1]),
 }
 
 
@@ -174,19 +174,19 @@ class RuleNode(RuleBase, Node):
     rule: Rule
 
 
-def slopes_times(node: Any, plan: Plan, g: Any, operands: list[Any]) -> tuple[Any, ...]:
+def slopes_times(node: Any, plan: Plan, g: Any, saved: tuple[Any, ...]) -> tuple[Any, ...]:
     """The gradients of a rule's operands, given what was saved of them and of the result."""
     if plan.constants is not None:
         slopes = plan.constants
     elif not modes.is_grad_enabled():
-        operands = [nodes.array_of(x) if isinstance(x, nodes.TensorBase) else x for x in operands]
+        operands = [nodes.array_of(x) if isinstance(x, nodes.TensorBase) else x for x in saved]
         if node._shapes[0][1] is FLOAT16:
             g, operands = make(in_single(nodes.array_of(g))), [in_single(x) for x in operands]
         if plan.backward is not None:
-            return (make(plan.backward(nodes.array_of(g), *operands)),)
+            return (make(plan.backward(nodes.array_of(g), operands)),)
         slopes = plan.rule.slopes(*operands)
     else:
-        slopes = plan.rule.slopes(*[as_floating(x, node) for x in operands])
+        slopes = plan.rule.slopes(*[as_floating(x, node) for x in saved])
     given: list[Any] = [None] * len(node._edges)
     for i, slope in enumerate(slopes):
         if node._edges[i] is not None:
@@ -580,7 +580,7 @@ class Tensor(nodes.TensorBase):
         gradient: what each element is weighted with; needed unless this tensor is one number.
         The graph is freed on the way unless retain_graph is set.
         """
-        differentiation.backward(self, gradient, retain_graph, create_graph, inputs=inputs)
+        differentiation.backward(self, gradient, retain_graph, create_graph, None, inputs)
 
     def _seed(self, g: Any, where: str, i: int = 0) -> "Tensor":
         """The gradient to start from here: g, checked, or 1 for one number."""

@@ -10,6 +10,10 @@ cpdef tuple differentiated(object x)
 @cython.locals(roots=list, gradients=list)
 cpdef tuple seeds(tuple outputs, object given, object where, bint constants=*)
 cpdef seed(object x, object g, object where, object i)
+cpdef backward(
+    object tensors, object grad_tensors=*, object retain_graph=*, object create_graph=*,
+    object grad_variables=*, object inputs=*,
+)
 cpdef kind_of_walk()
 @cython.locals(walk=graph.Walk)
 cpdef walked(list roots, list gradients, object inputs, object retain, object create, object writes=*)

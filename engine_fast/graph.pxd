@@ -5,7 +5,7 @@ cimport cython
 from engine_fast cimport checks, interpreter, modes, nodes, quiet, value
 
 @cython.locals(order=list, open_nodes=list, edge=tuple)
-cpdef list topological(object roots, object numbers=*)
+cpdef list topological(list roots, object numbers=*)
 cpdef current_walk()
 
 cdef class Walk:

@@ -91,6 +91,7 @@ cdef extern from *:
 cdef extern from "numbering.h":
     object numbering "engine_numbering"()
     bint is_new "engine_is_new"(object numbering, object x) except -1
+    bint gets "engine_gets"(object numbering, object x, Py_ssize_t number)
     Py_ssize_t number "engine_number"(object numbering, object x) except -1
 
 cdef extern from "arrays.h":

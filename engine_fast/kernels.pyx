@@ -345,8 +345,32 @@ cpdef put_number(np.ndarray x, np.ndarray mask, object number):
 cdef object multiply = Elementwise(numpy.multiply).run
 
 
+cdef void square_slope(const real *g, const real *a, real *out, np.npy_intp n) noexcept nogil:
+    cdef np.npy_intp i
+    for i in range(n):
+        out[i] = g[i] * (2 * a[i])
+
+
 cpdef power_backward(np.ndarray g, np.ndarray a, double k):
-    return multiply(g, multiply(a, 2.0)) if k == 2 else by_numpy.power_backward(g, a, k)
+    cdef np.npy_intp n = np.PyArray_SIZE(a)
+    cdef np.ndarray out
+    if k != 2:
+        return by_numpy.power_backward(g, a, k)
+    if not np.PyArray_SAMESHAPE(g, a):
+        return multiply(g, multiply(a, 2.0))
+    if plain(a, np.NPY_FLOAT32) and plain(g, np.NPY_FLOAT32):
+        out = like(a)
+        square_slope[float](
+            <const float *> data_of(g), <const float *> data_of(a), <float *> data_of(out), n
+        )
+        return out
+    if plain(a, np.NPY_FLOAT64) and plain(g, np.NPY_FLOAT64):
+        out = like(a)
+        square_slope[double](
+            <const double *> data_of(g), <const double *> data_of(a), <double *> data_of(out), n
+        )
+        return out
+    return multiply(g, multiply(a, 2.0))
 
 
 cpdef sum_forward(np.ndarray x, tuple dims, bint keepdim):

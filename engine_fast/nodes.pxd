@@ -21,14 +21,15 @@ cdef class NodeBase:
     cdef release(self)
 
 cdef class Saved:
-    cdef public object number, saved, version
+    cdef public object number, saved
+    cdef public Py_ssize_t version
     cdef public bint between, inner
     cpdef unpack(self, object node)
 
 cpdef bint needs_grad(object x) except -1
 cpdef bint is_differentiable(object x) except -1
 cpdef bint is_view(TensorBase t)
-cpdef version_of(TensorBase t)
+cpdef Py_ssize_t version_of(TensorBase t) except -1
 cpdef list counter_of(TensorBase t)
 cpdef count_change(TensorBase t)
 cpdef bint wants_grad(TensorBase t) except -1
@@ -44,15 +45,15 @@ cpdef tuple place_of(TensorBase t)
 cpdef dict hooks_of(value.Value v)
 cpdef attach(object x, object node, object number)
 cpdef TensorBase join(TensorBase t, object node, Py_ssize_t number)
-@cython.locals(found=list, saved=Saved)
-cpdef list unpacked(object kept, object node)
+@cython.locals(saved=Saved, i=Py_ssize_t)
+cpdef tuple unpacked(object kept, object node)
 cpdef position(object x, tuple where)
 @cython.locals(given=tuple, i=Py_ssize_t)
 cpdef keep(NodeBase node, tuple inputs, tuple outputs)
 cpdef bint is_floating(object x) except -1
 cpdef shape_of(object x)
 @cython.locals(node=NodeBase, leaf=TensorBase)
-cpdef shape_at(object target, object i)
+cpdef shape_at(object target, Py_ssize_t i)
 cpdef array_of(TensorBase t)
 cpdef bint any_needs_grad(object xs) except -1
 @cython.locals(i=Py_ssize_t)

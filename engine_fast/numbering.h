@@ -1,5 +1,5 @@
 /* Numbers of objects by identity: a bytearray with a head and a table of open addresses, at most
-   half full. Python's dict does the same with an int made for each key. */
+   half full. Python's dict does the same with an int made for each key and number. */
 
 #include <Python.h>
 #include <stdint.h>
@@ -52,7 +52,8 @@ static inline int engine_is_new(PyObject *numbering, PyObject *x) {
     if (slot->key) return 0;
     engine_numbering_head *head = ENGINE_HEAD(numbering);
     slot->key = x;
-    slot->number = head->used++;
+    slot->number = -1;
+    head->used++;
     if (2 * head->used <= head->slots) return 1;
     return engine_grow(numbering) < 0 ? -1 : 1;
 }
@@ -62,4 +63,11 @@ static inline Py_ssize_t engine_number(PyObject *numbering, PyObject *x) {
     if (slot->key) return slot->number;
     PyErr_SetObject(PyExc_KeyError, x);
     return -1;
+}
+
+static inline int engine_gets(PyObject *numbering, PyObject *x, Py_ssize_t number) {
+    engine_numbering_slot *slot = engine_slot(numbering, x);
+    if (!slot->key || slot->number >= 0) return 0;
+    slot->number = number;
+    return 1;
 }

@@ -2,7 +2,7 @@
 
 cimport cython
 
-from engine_fast cimport interpreter, modes, nodes, value
+from engine_fast cimport differentiation, interpreter, modes, nodes, value
 from engine_fast.function cimport finish, new_node
 from engine_fast.views cimport check as check_change
 
@@ -22,8 +22,8 @@ cdef class RuleBase(nodes.NodeBase):
     cdef tuple differentiate(self, list grads)
     cdef release(self)
 
-@cython.locals(given=list)
-cpdef tuple slopes_times(nodes.NodeBase node, Plan plan, object g, list operands)
+@cython.locals(given=list, operands=list)
+cpdef tuple slopes_times(nodes.NodeBase node, Plan plan, object g, tuple saved)
 cpdef times(object g, object slope, bint selection)
 cpdef as_ndarray(object x)
 @cython.locals(t=nodes.TensorBase)

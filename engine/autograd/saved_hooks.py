@@ -40,7 +40,7 @@ class Packed(Saved):
     __slots__ = ("edge", "unpack_hook")
 
     def __init__(self, entry: Saved, pack: Hook, unpack: Hook):
-        self.number, self.between, self.version = entry.number, entry.between, None
+        self.number, self.between, self.version = entry.number, entry.between, -1
         self.edge = edge_of(entry.saved)
         self.unpack_hook = unpack
         before = entry.saved._version
