@@ -9,7 +9,7 @@ import numpy as np
 
 from engine import depth, interpreter, nodes, value
 from engine.attention import warn
-from engine.nodes import Error, Node, Value, as_node, links
+from engine.nodes import FREED, Error, Node, Value, as_node, links
 
 ONCE = (
     "{0}: backward is marked once_differentiable, so its result cannot be differentiated again; "
@@ -43,6 +43,13 @@ def abandoned(node: Any) -> bool:
         return False
     referrers = gc.get_referrers(node)
     return True not in [isinstance(x, (tuple, nodes.TensorBase)) for x in referrers]
+
+
+def saved_tensors(node: Any) -> tuple[Any, ...]:
+    """What save_for_backward kept on a node of a Function, in order."""
+    if node._saved is None or (node._saved and abandoned(node)):
+        raise RuntimeError(FREED.format(node.name()))
+    return nodes.unpacked(node._saved, node)
 
 
 def changeable(node: Any, tensors: tuple[Any, ...]) -> None:

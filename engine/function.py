@@ -41,9 +41,7 @@ class FunctionBase(nodes.NodeBase):
     @property
     def saved_tensors(self) -> tuple[Any, ...]:
         """What save_for_backward kept, in order."""
-        if self._saved is None or (self._saved and checks.abandoned(self)):
-            raise RuntimeError(FREED.format(self.name()))
-        return nodes.unpacked(self._saved, self)
+        return checks.saved_tensors(self)
 
     def mark_dirty(self, *tensors: Any) -> None:
         """Say which input Tensors forward changed in place; they must be returned too."""

@@ -6,7 +6,6 @@ fresh, but the steps of optimizers change what they are given. Whatever a compil
 built for it hands to these.
 """
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,15 +13,24 @@ import numpy as np
 from engine.quiet import quiet
 
 
-def elementwise(ufunc: Any) -> Callable[..., Any]:
-    """The ufunc as a function of one or two arrays, or of an array and a number, that gives an
+class Elementwise:
+    """A ufunc as a function of one or two arrays, or of an array and a number, that gives an
     array, or writes into `out`: without a word about inf and nan."""
 
-    def loop(a: Any, b: Any = None, out: Any = None) -> Any:
-        with quiet():
-            return np.asarray(ufunc(a, out=out) if b is None else ufunc(a, b, out=out))
+    def __init__(self, ufunc: Any):
+        self.ufunc = ufunc
 
-    return loop
+    def run(self, a: Any, b: Any = None, out: Any = None) -> Any:
+        """The function itself."""
+        with quiet():
+            return np.asarray(self.ufunc(a, out=out) if b is None else self.ufunc(a, b, out=out))
+
+    __call__ = run
+
+
+def elementwise(ufunc: Any) -> Elementwise:
+    """The function that a ufunc makes."""
+    return Elementwise(ufunc)
 
 
 def relu_forward(x: Any) -> Any:

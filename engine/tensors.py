@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 import numpy as np
 
 from engine import (
-    builds,
     differentiation,
     dtypes,
     elementary,
     hooks,
     interpreter,
+    kernels,
     modes,
     nodes,
     promotion,
@@ -34,13 +34,12 @@ from engine.quiet import quiet
 from engine.registry import RULES, SYNONYMS, Rule, on_rule
 from engine.views import check as check_change
 
-kernels = builds.module("kernels")
 ndarray = np.ndarray
 BOOL = dtypes.bool.numpy
 F = TypeVar("F", bound=Callable[..., Any])
 
-# Rules that are one function of NumPy on arrays, or have a kernel of their own.
-LOOPS: dict[str, Callable[..., Any]] = {
+# Rules that are one function of NumPy on arrays; those that have a kernel of their own.
+LOOPS: dict[str, kernels.Elementwise] = {
     **{name: kernels.elementwise(getattr(np, name)) for name in ("exp", "log", "tanh", "sqrt")},
     "add": kernels.elementwise(np.add),
     "sub": kernels.elementwise(np.subtract),
@@ -53,7 +52,7 @@ LOOPS: dict[str, Callable[..., Any]] = {
     "clamp_min": kernels.elementwise(np.maximum),
     "clamp_max": kernels.elementwise(np.minimum),
 }
-FORWARD = {**LOOPS, "relu": kernels.relu_forward}
+FORWARD: dict[str, Callable[..., Any]] = {"relu": lambda a: kernels.relu_forward(a)}
 # Of g and what was saved, as arrays: the operands and, last, the result.
 BACKWARD: dict[str, Callable[..., Any]] = {
     "relu": lambda g, saved: kernels.relu_backward(g, saved[1]),
@@ -115,10 +114,12 @@ class Plan:
 
     def compute(self, arrays: list[Any]) -> Any:
         """The rule's value."""
-        if self.forward is None:
-            with quiet():
-                return as_ndarray(self.rule.value(*arrays))
-        return self.forward(arrays[0]) if len(arrays) == 1 else self.forward(arrays[0], arrays[1])
+        if self.loop is not None:
+            return self.loop.run(arrays[0], arrays[1] if len(arrays) == 2 else None)
+        if self.forward is not None:
+            return self.forward(*arrays)
+        with quiet():
+            return as_ndarray(self.rule.value(*arrays))
 
     def compute_in(self, wanted: Any, arrays: list[Any]) -> Any:
         """The rule's value in this dtype."""
@@ -208,7 +209,7 @@ def times(g: Any, slope: Any, selection: bool) -> Any:
     if isinstance(slope, nodes.TensorBase) or modes.is_grad_enabled():
         chosen = selection and isinstance(slope, nodes.TensorBase)
         return (slope == 0.0).where_else(0.0, g * slope) if chosen else g * slope
-    c = LOOPS["mul"](nodes.array_of(g), slope)
+    c = LOOPS["mul"].run(nodes.array_of(g), slope)
     if selection and not np.isfinite(c.sum()):
         c = np.where(slope == 0.0, 0.0, c)
     return make(as_ndarray(c))
@@ -380,7 +381,7 @@ def comparison(name: str) -> Callable[[Any, Any], Any]:
             other = nodes.array_of(other)
         elif isinstance(other, value.Value):
             other = other.data
-        return make(loop(nodes.array_of(self), other))
+        return make(loop.run(nodes.array_of(self), other))
 
     return method
 
@@ -612,7 +613,7 @@ class Tensor(nodes.TensorBase):
         if grad is not None:
             if g._array.shape != grad._array.shape:
                 g = make(copied_like(g._array, grad._array))
-            return grad + g if create_graph else make(LOOPS["add"](grad._array, g._array))
+            return grad + g if create_graph else make(LOOPS["add"].run(grad._array, g._array))
         if create_graph:
             return make(np.empty_like(self._array)).copy_(g)
         return make(own(g, self._array, holders(g)))
@@ -896,7 +897,7 @@ def directly(x: Tensor, plan: Plan, operands: tuple[Any, ...]) -> bool:
     a, b = arrays if len(arrays) == 2 else (arrays[0], None)
     if isinstance(b, ndarray) and not interpreter.same_shape(a, b) and b.ndim:
         return False
-    plan.loop(a, b, a)
+    plan.loop.run(a, b, a)
     nodes.count_change(x)
     return True
 

@@ -5,6 +5,7 @@ cimport cython
 from engine_fast cimport depth, interpreter, nodes, value
 
 cpdef saveable(object node, tuple tensors, bint again)
+cpdef tuple saved_tensors(nodes.NodeBase node)
 cpdef bint abandoned(nodes.NodeBase node) except -1
 cpdef changeable(object node, tuple tensors)
 cpdef joined(object node, object x, tuple args)

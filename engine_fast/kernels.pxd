@@ -2,6 +2,23 @@
 
 cimport numpy as np
 
+ctypedef void (*loop_function)(char **, np.npy_intp *, np.npy_intp *, void *) noexcept nogil
+
+cdef struct Loop:
+    loop_function run
+    void *data
+
+cdef class Elementwise:
+    cdef object ufunc
+    cdef Loop loops[2]
+    cdef bint compares
+    cdef int operands
+    cdef np.ndarray result(self, np.ndarray x, object out)
+    cpdef run(self, object a, object b=*, object out=*)
+    cdef object slow(self, object a, object b, object out)
+    cdef np.ndarray fast(self, object a, object b, object out)
+
+cpdef Elementwise elementwise(object ufunc)
 cpdef relu_forward(np.ndarray x)
 cpdef relu_backward(np.ndarray g, np.ndarray y)
 cpdef copied(np.ndarray x)

@@ -93,18 +93,9 @@ cpdef relu_backward(np.ndarray g, np.ndarray y):
     return out
 
 
-# NumPy's own loop for the product of two matrices, taken from np.matmul: the same numbers to the
-# last bit, inf and nan included, without the call around it.
-ctypedef void (*product_loop)(char **, np.npy_intp *, np.npy_intp *, void *) noexcept nogil
-
-
-cdef struct Loop:
-    product_loop run
-    void *data
-
-
 cdef Loop loop_of(str name, str kind):
-    """The loop of a ufunc for operands of that kind, "f" or "d"."""
+    """The loop of a ufunc for operands of that kind, "f" or "d", taken from NumPy: the same numbers
+    to the last bit, inf and nan included, without the call around it."""
     cdef object public = getattr(numpy, name)
     cdef np.ufunc ufunc = <np.ufunc> public
     cdef int i
@@ -113,7 +104,7 @@ cdef Loop loop_of(str name, str kind):
     for i in range(ufunc.ntypes):
         # `types` by its Python name: NumPy 2.5 declares it to Cython no more.
         if public.types[i][0] == kind and found.run == NULL:
-            found.run = <product_loop> <void *> ufunc.functions[i]
+            found.run = <loop_function> <void *> ufunc.functions[i]
             found.data = ufunc.data[i] if ufunc.data != NULL else NULL
     return found
 
@@ -125,11 +116,6 @@ cdef enum:
 cdef class Elementwise:
     """A ufunc by its own loop, for packed arrays of one shape and kind, a row or a number beside
     one; everything else goes to the NumPy version."""
-
-    cdef object ufunc
-    cdef Loop loops[2]
-    cdef bint compares
-    cdef int operands
 
     def __init__(self, ufunc):
         self.ufunc = ufunc
@@ -148,9 +134,12 @@ cdef class Elementwise:
             return None
         return out
 
-    def run(self, object a, object b=None, object out=None):
+    cpdef run(self, object a, object b=None, object out=None):
         cdef np.ndarray y = self.fast(a, b, out)
         return self.slow(a, b, out) if y is None else y
+
+    def __call__(self, object a, object b=None, object out=None):
+        return self.run(a, b, out)
 
     cdef object slow(self, object a, object b, object out):
         """By NumPy itself, in C too: no Ctrl-C comes in while gradients are written."""
@@ -280,8 +269,8 @@ cdef void go(Run *run, int last, np.npy_intp n) noexcept nogil:
                 run.data[i] += run.inner * run.steps[i]
 
 
-def elementwise(ufunc):
-    return Elementwise(ufunc).run
+cpdef Elementwise elementwise(object ufunc):
+    return Elementwise(ufunc)
 
 
 cpdef copied(np.ndarray x):
@@ -342,7 +331,7 @@ cpdef put_number(np.ndarray x, np.ndarray mask, object number):
         by_numpy.put_number(x, mask, number)
 
 
-cdef object multiply = Elementwise(numpy.multiply).run
+cdef Elementwise multiply = Elementwise(numpy.multiply)
 
 
 cdef void square_slope(const real *g, const real *a, real *out, np.npy_intp n) noexcept nogil:
@@ -357,7 +346,7 @@ cpdef power_backward(np.ndarray g, np.ndarray a, double k):
     if k != 2:
         return by_numpy.power_backward(g, a, k)
     if not np.PyArray_SAMESHAPE(g, a):
-        return multiply(g, multiply(a, 2.0))
+        return multiply.run(g, multiply.run(a, 2.0))
     if plain(a, np.NPY_FLOAT32) and plain(g, np.NPY_FLOAT32):
         out = like(a)
         square_slope[float](
@@ -370,7 +359,7 @@ cpdef power_backward(np.ndarray g, np.ndarray a, double k):
             <const double *> data_of(g), <const double *> data_of(a), <double *> data_of(out), n
         )
         return out
-    return multiply(g, multiply(a, 2.0))
+    return multiply.run(g, multiply.run(a, 2.0))
 
 
 cpdef sum_forward(np.ndarray x, tuple dims, bint keepdim):
@@ -423,8 +412,9 @@ cdef Loop of_float = loop_of("matmul", "f")
 cdef Loop of_double = loop_of("matmul", "d")
 
 
-cdef bint fits(np.ndarray a, np.ndarray b) noexcept:
-    """Whether a loop takes the product: two matrices of one floating type whose sizes agree."""
+cdef bint fits(np.ndarray a, bint a_turned, np.ndarray b, bint b_turned) noexcept:
+    """Whether a loop takes the product: two matrices, turned or not, of one floating type whose
+    sizes agree."""
     cdef int kind = np.PyArray_TYPE(a)
     return (
         np.PyArray_NDIM(a) == 2
@@ -435,46 +425,44 @@ cdef bint fits(np.ndarray a, np.ndarray b) noexcept:
         and of_double.run != NULL
         and np.PyArray_ISBEHAVED_RO(a)
         and np.PyArray_ISBEHAVED_RO(b)
-        and np.PyArray_DIM(a, 1) == np.PyArray_DIM(b, 0)
+        and np.PyArray_DIM(a, not a_turned) == np.PyArray_DIM(b, b_turned)
     )
 
 
-cdef np.ndarray product(np.ndarray a, np.ndarray b):
+cdef np.ndarray product(np.ndarray a, bint a_turned, np.ndarray b, bint b_turned):
     """a @ b of two matrices that fit."""
     cdef np.npy_intp shape[2]
     cdef np.npy_intp sizes[4]
     cdef np.npy_intp steps[9]
     cdef char *data[3]
     cdef Loop loop = of_float if np.PyArray_TYPE(a) == np.NPY_FLOAT32 else of_double
-    shape[0], shape[1] = np.PyArray_DIM(a, 0), np.PyArray_DIM(b, 1)
+    shape[0], shape[1] = np.PyArray_DIM(a, a_turned), np.PyArray_DIM(b, not b_turned)
     cdef np.ndarray y = empty(2, shape, np.PyArray_TYPE(a))
-    sizes[0], sizes[1], sizes[2], sizes[3] = 1, shape[0], np.PyArray_DIM(a, 1), shape[1]
+    sizes[0], sizes[1], sizes[2], sizes[3] = 1, shape[0], np.PyArray_DIM(b, b_turned), shape[1]
     steps[0] = steps[1] = steps[2] = 0
-    steps[3], steps[4] = np.PyArray_STRIDE(a, 0), np.PyArray_STRIDE(a, 1)
-    steps[5], steps[6] = np.PyArray_STRIDE(b, 0), np.PyArray_STRIDE(b, 1)
+    steps[3], steps[4] = np.PyArray_STRIDE(a, a_turned), np.PyArray_STRIDE(a, not a_turned)
+    steps[5], steps[6] = np.PyArray_STRIDE(b, b_turned), np.PyArray_STRIDE(b, not b_turned)
     steps[7], steps[8] = np.PyArray_STRIDE(y, 0), np.PyArray_STRIDE(y, 1)
     data[0], data[1] = <char *> np.PyArray_DATA(a), <char *> np.PyArray_DATA(b)
     data[2] = <char *> np.PyArray_DATA(y)
-    with nogil:
+    if np.PyArray_SIZE(a) > MANY or np.PyArray_SIZE(b) > MANY:
+        with nogil:
+            loop.run(data, sizes, steps, loop.data)
+    else:
         loop.run(data, sizes, steps, loop.data)
     return y
 
 
 cpdef matmul_forward(np.ndarray a, np.ndarray b):
-    return product(a, b) if fits(a, b) else by_numpy.matmul_forward(a, b)
-
-
-cdef inline np.ndarray transposed(np.ndarray x):
-    return x if x is None or np.PyArray_NDIM(x) != 2 else np.PyArray_SwapAxes(x, 0, 1)
+    return product(a, 0, b, 0) if fits(a, 0, b, 0) else by_numpy.matmul_forward(a, b)
 
 
 cpdef matmul_backward(np.ndarray g, np.ndarray a, np.ndarray b):
-    cdef np.ndarray left = transposed(a), right = transposed(b)
-    if (left is not None and not fits(left, g)) or (right is not None and not fits(g, right)):
+    if (a is not None and not fits(a, 1, g, 0)) or (b is not None and not fits(g, 0, b, 1)):
         return by_numpy.matmul_backward(g, a, b)
     return (
-        None if right is None else product(g, right),
-        None if left is None else product(left, g),
+        None if b is None else product(g, 0, b, 1),
+        None if a is None else product(a, 1, g, 0),
     )
 
 

@@ -3,6 +3,7 @@
 from numpy cimport ndarray
 
 from engine_fast cimport kernels, modes, nodes
+from engine_fast.checks cimport saved_tensors
 from engine_fast.nodes cimport array_of
 from engine_fast.tensors cimport applied, make
 

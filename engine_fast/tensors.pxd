@@ -2,12 +2,13 @@
 
 cimport cython
 
-from engine_fast cimport differentiation, interpreter, modes, nodes, value
+from engine_fast cimport differentiation, interpreter, kernels, modes, nodes, value
 from engine_fast.function cimport finish, new_node
 from engine_fast.views cimport check as check_change
 
 cdef class Plan:
-    cdef public object rule, name_in_place, loop, forward, backward, kind
+    cdef public object rule, name_in_place, forward, backward, kind
+    cdef public kernels.Elementwise loop
     cdef public list needs
     cdef public tuple constants
     cdef public bint keeps_integers, selection

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from engine import kernels, modes
-from engine.checks import sums_to
+from engine.checks import saved_tensors, sums_to
 from engine.lists import dot_lists, or_list
 from engine.nodes import array_of
 from engine.ops.dims import clash
@@ -56,7 +56,7 @@ class Mm(Operation):
 
     @staticmethod
     def backward(ctx: Any, g: Tensor) -> Any:
-        a, b = ctx.saved_tensors
+        a, b = saved_tensors(ctx)
         if not modes.is_grad_enabled():
             left, right = kernels.matmul_backward(
                 array_of(g), None if a is None else array_of(a), None if b is None else array_of(b)
