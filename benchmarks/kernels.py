@@ -72,6 +72,11 @@ def kernel_copy(contender: str, tiny: bool) -> Work:
     return kernel("copied", numbers(64, 10))
 
 
+@row("kernel: sum into an array, 64x10, float32", *ENGINE, unit="call")
+def kernel_add_to(contender: str, tiny: bool) -> Work:
+    return kernel("add_to", numbers(64, 10).copy(), numbers(64, 10))
+
+
 @row("kernel: sum of all numbers, 64x10, float32", *ENGINE, unit="call")
 def kernel_sum(contender: str, tiny: bool) -> Work:
     return kernel("sum_forward", numbers(64, 10), (0, 1), False)

@@ -189,6 +189,8 @@ def fit(g: Any, edge: Any, node: Node, i: int, create_graph: bool) -> Any:
     target, output = edge
     if isinstance(target, value.Value):
         return fit_number(g, node, i, create_graph)
+    if isinstance(g, nodes.TensorBase) and nodes.expects(target, output, nodes.array_of(g)):
+        return g
     shape, dtype = nodes.shape_at(target, output)
     if not isinstance(g, nodes.TensorBase):
         g = fit_array(g, shape, node, i)

@@ -4,14 +4,10 @@ import threading
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
-
-from engine import builds, depth, graph, interpreter, modes, nodes, value
+from engine import depth, graph, interpreter, kernels, modes, nodes, value
 from engine.attention import warn
 from engine.habits import Value
 from engine.nodes import zero
-
-ADD = builds.module("kernels").elementwise(np.add)
 
 
 class GradientEdge(NamedTuple):
@@ -141,7 +137,7 @@ def walked(
     ends = None if inputs is None else [nodes.edge_of(x) for x in inputs]
     walk = kind_of_walk()(starts, ends, create if retain is None else retain, create)
     if writes:
-        walk.let_write(ends or ())
+        walk.let_write(ends)
     for i, g in enumerate(gradients):
         walk.add(starts[i], g.data if isinstance(g, value.Value) and not create else g)
     before = modes.is_grad_enabled()
@@ -236,8 +232,7 @@ def give(leaf: Any, grad: Any, g: Any) -> None:
 
 def add_in_place(grad: Any, g: Any) -> None:
     """Add g to the gradient of a Tensor where it is."""
-    into = nodes.array_of(grad)
-    ADD(into, nodes.array_of(g), into)
+    kernels.add_to(nodes.array_of(grad), nodes.array_of(g))
     nodes.count_change(grad)
 
 

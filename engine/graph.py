@@ -6,7 +6,7 @@ operation. All its state lies in the call, so a walk inside a walk, another thre
 finds the nodes clean; `.grad`s are written after the last node, by who asked for the walk.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 from engine import by_hand, checks, hooks, interpreter, modes, nodes, quiet, value
@@ -65,10 +65,11 @@ class Walk:
                 needed.add(id(node))
         return needed
 
-    def let_write(self, inputs: Iterable[Edge]) -> None:
+    def let_write(self, inputs: list[Edge] | None) -> None:
         """`.grad` is to be written: hooks of accumulation run, and the nodes asked for too."""
         self.writes = True
-        self.needed |= {id(node) for node, _ in inputs if isinstance(node, Node)}
+        if inputs is not None:
+            self.needed |= {id(node) for node, _ in inputs if isinstance(node, Node)}
 
     def add(self, edge: Edge, g: Any) -> None:
         """Add g to what has arrived at the edge, where that leads to something asked for. None:

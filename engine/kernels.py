@@ -59,6 +59,12 @@ def fill(x: Any, number: float) -> None:
     x.fill(number)
 
 
+def add_to(x: Any, g: Any) -> None:
+    """x += g in place, for arrays of one shape."""
+    with quiet():
+        np.add(x, g, out=x)
+
+
 def put_number(x: Any, mask: Any, number: Any) -> None:
     """Set x in place to the number, a float or a 0-d array of its dtype, where the mask of its
     shape holds."""

@@ -384,6 +384,18 @@ def shape_at(target: Any, i: int) -> Any:
     return shape_of(leaf) if leaf._output_nr == i else leaf._shapes[i]
 
 
+def expects(target: Any, i: int, array: Any) -> bool:
+    """Whether an array looks as the gradient of output i of a node, or of a leaf, must look."""
+    if isinstance(target, TensorBase):
+        leaf = target
+        if leaf._output_nr == i:
+            dtype = interpreter.dtype_of(leaf._array)
+            fits = interpreter.same_shape(array, leaf._array)
+            return fits and interpreter.dtype_of(array) is dtype
+    shape, dtype = shape_at(target, i)
+    return interpreter.has_shape(array, shape) and interpreter.dtype_of(array) is dtype
+
+
 def array_of(t: Any) -> Any:
     """The array of a Tensor."""
     return t._array

@@ -586,11 +586,12 @@ class Tensor(nodes.TensorBase):
     def _seed(self, g: Any, where: str, i: int = 0) -> "Tensor":
         """The gradient to start from here: g, checked, or 1 for one number."""
         if g is None:
-            if self._array.size != 1:
+            array = nodes.array_of(self)
+            if array.size != 1:
                 raise RuntimeError(
                     f"grad can be implicitly created only for scalar outputs: {self._cure(where)}"
                 )
-            return make(kernels.filled(self._array, 1.0))
+            return make(kernels.filled(array, 1.0))
         if not isinstance(g, nodes.TensorBase):
             g = constant(g)
         if g._array.shape != self._array.shape:

@@ -17,6 +17,7 @@ cdef class Walk:
     cdef public object numbers, wanted
     @cython.locals(arrived=list, i=Py_ssize_t, n=Py_ssize_t)
     cpdef add(self, tuple edge, object g)
+    cpdef let_write(self, list inputs)
     cpdef bint leads_on(self, object node, Py_ssize_t i) except -1
     @cython.locals(n=Py_ssize_t)
     cpdef run(self)

@@ -314,6 +314,33 @@ cpdef fill(np.ndarray x, double number):
         by_numpy.fill(x, number)
 
 
+cdef void added(real *x, const real *g, np.npy_intp n) noexcept nogil:
+    cdef np.npy_intp i
+    for i in range(n):
+        x[i] += g[i]
+
+
+cdef object add = Elementwise(numpy.add).run
+
+
+cpdef add_to(np.ndarray x, np.ndarray g):
+    cdef np.npy_intp n = np.PyArray_SIZE(x), size = np.PyArray_NBYTES(x)
+    cdef int kind = np.PyArray_TYPE(x)
+    cdef char *a = <char *> np.PyArray_DATA(x)
+    cdef char *b = <char *> np.PyArray_DATA(g)
+    cdef bint apart = a == b or a + size <= b or b + size <= a
+    if n > MANY or not (plain(x, kind) and plain(g, kind) and apart):
+        add(x, g, x)
+    elif not (np.PyArray_SAMESHAPE(x, g) and np.PyArray_ISWRITEABLE(x)):
+        add(x, g, x)
+    elif kind == np.NPY_FLOAT32:
+        added[float](<float *> a, <const float *> b, n)
+    elif kind == np.NPY_FLOAT64:
+        added[double](<double *> a, <const double *> b, n)
+    else:
+        add(x, g, x)
+
+
 cdef void put(real *x, const np.npy_bool *mask, real number, np.npy_intp n) noexcept nogil:
     cdef np.npy_intp i
     for i in range(n):
@@ -445,7 +472,7 @@ cdef np.ndarray product(np.ndarray a, bint a_turned, np.ndarray b, bint b_turned
     steps[7], steps[8] = np.PyArray_STRIDE(y, 0), np.PyArray_STRIDE(y, 1)
     data[0], data[1] = <char *> np.PyArray_DATA(a), <char *> np.PyArray_DATA(b)
     data[2] = <char *> np.PyArray_DATA(y)
-    if np.PyArray_SIZE(a) > MANY or np.PyArray_SIZE(b) > MANY:
+    if np.PyArray_SIZE(a) > MANY or np.PyArray_SIZE(b) > MANY or np.PyArray_SIZE(y) > MANY:
         with nogil:
             loop.run(data, sizes, steps, loop.data)
     else:

@@ -54,6 +54,8 @@ cpdef bint is_floating(object x) except -1
 cpdef shape_of(object x)
 @cython.locals(node=NodeBase, leaf=TensorBase)
 cpdef shape_at(object target, Py_ssize_t i)
+@cython.locals(leaf=TensorBase, fits=bint)
+cpdef bint expects(object target, Py_ssize_t i, object array) except -1
 cpdef array_of(TensorBase t)
 cpdef bint any_needs_grad(object xs) except -1
 @cython.locals(i=Py_ssize_t)

@@ -155,6 +155,25 @@ def test_copies_and_numbers_put_under_a_mask_are_those_of_numpy(data, rows, colu
     assert bits(ours, right)
 
 
+@given(st.data(), sizes, sizes)
+def test_a_sum_in_place_is_that_of_numpy(data, rows, columns):
+    kinds = ["float32", "float64", "float16"]
+    x, g = (data.draw(matrices(rows, columns, kinds)) for _ in "xg")
+    ours, right = x.copy("K"), x.copy("K")
+    g = g.astype(x.dtype) if data.draw(st.booleans()) else g
+    for module, into in ((fast, ours), (kernels, right)):
+        with np.errstate(over="ignore"):
+            module.add_to(into, g)
+    assert same(ours, right)
+
+
+def test_a_sum_in_place_of_overlapping_arrays_reads_what_was_there():
+    for module in (fast, kernels):
+        x = np.arange(8.0)
+        module.add_to(x[1:], x[:-1])
+        assert x.tolist() == [0.0, 1.0, 3.0, 5.0, 7.0, 9.0, 11.0, 13.0]
+
+
 @given(st.data(), sizes, sizes, st.sampled_from([0.0, 1.0, 2.0, 3.0, -1.0, 0.5]))
 def test_the_gradient_of_a_power_is_that_of_numpy(data, rows, columns, k):
     g, a = (data.draw(matrices(rows, columns, ["float32", "float64"])) for _ in "ga")
