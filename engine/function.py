@@ -105,7 +105,10 @@ def finish(node: Any, args: tuple[Any, ...], output: Any, recorded: bool) -> Any
     if not node._materialize_non_diff_grads:
         constant = [nodes.position(x, node._constant) is not None for x in outputs]
         node._shapes = [not c and s for c, s in zip(constant, node._shapes, strict=True)]
-    results = tuple([result(node, i, x, args, recorded) for i, x in enumerate(outputs)])
+    places = interpreter.places(len(outputs))
+    for i, x in enumerate(outputs):
+        interpreter.put(places, i, result(node, i, x, args, recorded))
+    results = interpreter.filled(places)
     for observer in modes.observers():
         observer(results, node, args)
     node._dirty = node._constant = ()

@@ -112,7 +112,7 @@ class Plan:
         self.needs: Any = None
         self.constants: Any = None
 
-    def compute(self, arrays: list[Any]) -> Any:
+    def compute(self, arrays: tuple[Any, ...]) -> Any:
         """The rule's value."""
         if self.loop is not None:
             return self.loop.run(arrays[0], arrays[1] if len(arrays) == 2 else None)
@@ -121,7 +121,7 @@ class Plan:
         with quiet():
             return as_ndarray(self.rule.value(*arrays))
 
-    def compute_in(self, wanted: Any, arrays: list[Any]) -> Any:
+    def compute_in(self, wanted: Any, arrays: tuple[Any, ...]) -> Any:
         """The rule's value in this dtype."""
         name = self.rule.name
         if wanted.kind != "f" and name in ("pow", "pow_number"):
@@ -129,7 +129,7 @@ class Plan:
         if wanted != FLOAT16:
             return self.compute(arrays)
         with quiet():
-            return self.compute(promotion.beside_float16(name, arrays)).astype(wanted)
+            return self.compute(tuple(promotion.beside_float16(name, list(arrays)))).astype(wanted)
 
     def node(self) -> Any:
         """A new node."""
@@ -232,15 +232,19 @@ def make(array: Any) -> "Tensor":
 
 def apply_rule(rule: Rule, operands: tuple[Any, ...]) -> "Tensor":
     """The rule's value on tensors and numbers, recorded where a gradient is wanted."""
-    plan = plan_of(rule)
-    tensors = as_operands(operands)
+    return apply_plan(plan_of(rule), operands)
+
+
+def apply_plan(plan: Plan, operands: tuple[Any, ...]) -> "Tensor":
+    """The value of the plan's rule."""
+    rule, tensors = plan.rule, as_operands(operands)
     arrays = of_one_dtype(rule, tensors)
     try:
         if arrays is not None:
             out = make(plan.compute(arrays))
         else:
             wanted = promotion.promoted(rule.name, plan.keeps_integers, tensors)
-            arrays = [as_array(x, wanted, rule) for x in tensors]
+            arrays = tuple([as_array(x, wanted, rule) for x in tensors])
             out = make(plan.compute_in(wanted, arrays))
     except ValueError:
         refuse_unequal_shapes(rule.name, arrays)
@@ -252,7 +256,7 @@ def apply_rule(rule: Rule, operands: tuple[Any, ...]) -> "Tensor":
     return out
 
 
-def refuse_unequal_shapes(name: str, arrays: list[Any]) -> None:
+def refuse_unequal_shapes(name: str, arrays: tuple[Any, ...]) -> None:
     """Refuse operands whose shapes do not broadcast."""
     a, b = (np.shape(x) for x in (*arrays, 0)[:2])
     for at in range(1, min(len(a), len(b)) + 1):
@@ -285,10 +289,11 @@ def of_one_dtype(rule: Any, operands: tuple[Any, ...]) -> Any:
             wanted = kind if wanted is None else wanted
             if kind is not wanted or not (kind is FLOAT32 or kind is FLOAT64):
                 return None
-    return [
-        nodes.array_of(x) if isinstance(x, nodes.TensorBase) else as_float(x, rule)
-        for x in operands
-    ]  # fmt: skip
+    arrays = interpreter.places(len(operands))
+    for i, x in enumerate(operands):
+        tensor = isinstance(x, nodes.TensorBase)
+        interpreter.put(arrays, i, nodes.array_of(x) if tensor else as_float(x, rule))
+    return interpreter.filled(arrays)
 
 
 def as_float(x: Any, rule: Any) -> float:
@@ -310,7 +315,7 @@ def as_array(x: Any, wanted: Any, rule: Any) -> Any:
     return as_float(x, rule) if wanted.kind == "f" else promotion.as_integer(x, wanted, rule.name)
 
 
-def record(plan: Plan, operands: tuple[Any, ...], arrays: list[Any], out: "Tensor") -> None:
+def record(plan: Plan, operands: tuple[Any, ...], arrays: tuple[Any, ...], out: "Tensor") -> None:
     """Make out the result of a node that keeps what the needed slopes are made of."""
     node, n = plan.node(), len(operands)
     edges, keep = interpreter.places(len(plan.needs)), 0
@@ -358,13 +363,13 @@ def operand(x: Any) -> Any:
 
 def operator(name: str, reflected: bool = False) -> Callable[[Any, Any], "Tensor"]:
     """The method of an operator: the rule `name` on self and another operand."""
-    rule = RULES[name]
+    plan = plan_of(RULES[name])
 
     def method(self: Any, other: Any) -> Any:
         other = operand(other)
         if other is NotImplemented:
             return other
-        return apply_rule(rule, (other, self) if reflected else (self, other))
+        return apply_plan(plan, (other, self) if reflected else (self, other))
 
     return method
 

@@ -9,7 +9,7 @@ cdef class FunctionBase(nodes.NodeBase):
     cdef tuple differentiate(self, list grads)
     cdef release(self)
 
-@cython.locals(outputs=tuple, results=tuple)
+@cython.locals(outputs=tuple, results=tuple, i=Py_ssize_t)
 cpdef finish(nodes.NodeBase node, tuple args, object output, bint recorded)
 cpdef result(nodes.NodeBase node, Py_ssize_t i, object x, tuple args, bint recorded)
 cpdef new_node(object function)

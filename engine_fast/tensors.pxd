@@ -12,8 +12,8 @@ cdef class Plan:
     cdef public list needs
     cdef public tuple constants
     cdef public bint keeps_integers, selection
-    cpdef compute(self, list arrays)
-    cpdef compute_in(self, object wanted, list arrays)
+    cpdef compute(self, tuple arrays)
+    cpdef compute_in(self, object wanted, tuple arrays)
     cpdef node(self)
 
 cpdef Plan plan_of(object rule)
@@ -30,13 +30,15 @@ cpdef as_ndarray(object x)
 @cython.locals(t=nodes.TensorBase)
 cpdef make(object array)
 cpdef apply_rule(object rule, tuple operands)
+cpdef apply_plan(Plan plan, tuple operands)
 @cython.locals(kinds=list)
 cpdef tuple as_operands(tuple operands)
-cpdef list of_one_dtype(object rule, tuple operands)
+@cython.locals(i=Py_ssize_t)
+cpdef tuple of_one_dtype(object rule, tuple operands)
 cpdef as_float(object x, object rule)
 cpdef as_array(object x, object wanted, object rule)
 @cython.locals(node=RuleBase, saved=list, i=Py_ssize_t, n=Py_ssize_t, keep=int, need=int)
-cpdef record(Plan plan, tuple operands, list arrays, nodes.TensorBase out)
+cpdef record(Plan plan, tuple operands, tuple arrays, nodes.TensorBase out)
 cpdef operand(object x)
 @cython.locals(ctx=nodes.NodeBase, recorded=bint)
 cpdef applied(object operation, tuple args)
@@ -46,6 +48,5 @@ cpdef applied_in_place(object operation, object name, tuple args)
 cpdef checked_operand(object x)
 cpdef tuple with_operands(object x, tuple others)
 cpdef put_rule(nodes.TensorBase x, object rule, tuple others)
-@cython.locals(arrays=list)
 cpdef bint directly(nodes.TensorBase x, Plan plan, tuple operands) except -1
 cpdef bint is_mask_of(nodes.TensorBase mask, nodes.TensorBase x) except -1

@@ -22,13 +22,13 @@ from engine.tensors import Operation, Tensor, applied, make, method
 Dim = Sizes | None
 
 
-EVERY = tuple(range(64))  # NumPy's most dimensions
+EVERY = [tuple(range(n)) for n in range(65)]  # of NumPy's most dimensions
 
 
 def axes(dim: Dim, ndim: int) -> tuple[int, ...]:
     """The dimensions that dim names, counted from the front; all of them for None or ()."""
     found = () if dim is None else each_axis(dim, ndim)
-    return found if found and ndim else EVERY[:ndim]
+    return found if found and ndim else EVERY[ndim]
 
 
 def kept(shape: tuple[int, ...], dims: tuple[int, ...]) -> tuple[int, ...]:
