@@ -20,9 +20,9 @@ def topological(roots: list[Edge], numbers: Any = None) -> list[Any]:
     numbers = interpreter.numbering() if numbers is None else numbers
     open_nodes = [node for node, _ in reversed(roots)]
     while open_nodes:
-        interpreter.look_for_signals()
         node = open_nodes[-1]
         if interpreter.is_new(numbers, node):
+            interpreter.check_signals()
             for edge in reversed(nodes.edges(node)):
                 if edge is not None:
                     open_nodes.append(edge[0])
@@ -59,7 +59,7 @@ class Walk:
         reach = set(ends)
         needed: set[int] = set()
         for node in self.order:
-            interpreter.look_for_signals()
+            interpreter.check_signals()
             if any(e is not None and id(e[0]) in reach for e in nodes.edges(node)):
                 reach.add(id(node))
                 needed.add(id(node))
