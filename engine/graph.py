@@ -103,6 +103,7 @@ class Walk:
         interpreter.set_running(self)
         try:
             for n in range(len(self.order) - 1, -1, -1):
+                interpreter.check_signals()
                 grads, self.flight[n] = self.flight[n], None
                 if grads is not None:
                     self.visit(self.order[n], grads)
