@@ -51,7 +51,7 @@ class Walk:
         self.arrived: list[tuple[Any, Any]] = []  # (leaf, inner Value or retaining tensor; its g)
         self.captured: dict[tuple[int, int], Any] = {}
         self.callbacks: dict[Any, Callable[[], None]] = {}  # run at the end, by what asked for it
-        self.wanted = None if inputs is None else {(id(node), i) for node, i in inputs}
+        self.wanted: Any = None if inputs is None else {(id(node), i) for node, i in inputs}
         self.needed = self.reaching({id(node) for node, _ in inputs}) if inputs else set()
 
     def reaching(self, ends: set[int]) -> set[int]:
@@ -75,7 +75,7 @@ class Walk:
         """Add g to what has arrived at the edge, where that leads to something asked for. None:
         the node has its turn, though no gradient arrives."""
         node, i = edge
-        if not self.leads_on(node, i):
+        if self.wanted is not None and not self.leads_on(node, i):
             return
         n = interpreter.number(self.numbers, node)
         arrived = self.flight[n]
@@ -95,7 +95,7 @@ class Walk:
 
     def leads_on(self, node: Any, i: int) -> bool:
         """Whether output i of a node is asked for, or something is that lies beyond the node."""
-        return self.wanted is None or id(node) in self.needed or (id(node), i) in self.wanted
+        return id(node) in self.needed or (id(node), i) in self.wanted
 
     def run(self) -> None:
         """Visit each node that a gradient reaches once, children before parents; leaves last."""
@@ -152,7 +152,7 @@ class Walk:
             hooked.on_outputs(self, grads)
         if not self.goes_on(node, grads):
             return
-        runs = checks.arrived(grads) or node.runs_without
+        runs = grads[0] is not None or checks.arrived(grads) or node.runs_without
         if hooked is not None:
             grads = hooked.before(grads)
         given = node.differentiate(grads) if runs else (None,) * len(node._edges)

@@ -23,7 +23,7 @@ cdef class Walk:
     cpdef run(self)
     cpdef visit(self, object node, list grads)
     cpdef visit_leaf(self, nodes.TensorBase leaf, list grads)
-    @cython.locals(i=Py_ssize_t, edge=tuple, given=tuple)
+    @cython.locals(i=Py_ssize_t, edge=tuple, given=tuple, runs=bint)
     cpdef visit_node(self, nodes.NodeBase node, list grads)
     cpdef bint goes_on(self, object node, list grads) except -1
     cpdef at_leaf(self, object x, object g)
