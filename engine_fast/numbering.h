@@ -1,5 +1,5 @@
 /* Numbers of objects by identity: a bytearray with a head and a table of open addresses, at most
-   half full. Python's dict does the same with an int made for each key and number. */
+   two thirds full. Python's dict does the same with an int made for each key and number. */
 
 #include <Python.h>
 #include <stdint.h>
@@ -20,30 +20,36 @@ static inline engine_numbering_slot *engine_slot(PyObject *numbering, PyObject *
     return &slots[i & mask];
 }
 
-static PyObject *engine_table(Py_ssize_t slots) {
-    Py_ssize_t size = sizeof(engine_numbering_head) + slots * sizeof(engine_numbering_slot);
-    PyObject *numbering = PyByteArray_FromStringAndSize(NULL, size);
-    if (!numbering) return NULL;
-    memset(PyByteArray_AS_STRING(numbering), 0, size);
+static inline Py_ssize_t engine_size(Py_ssize_t slots) {
+    return sizeof(engine_numbering_head) + slots * sizeof(engine_numbering_slot);
+}
+
+static inline void engine_clear(PyObject *numbering, Py_ssize_t slots) {
+    memset(PyByteArray_AS_STRING(numbering), 0, engine_size(slots));
     ENGINE_HEAD(numbering)->slots = slots;
+}
+
+static inline PyObject *engine_numbering(void) {
+    PyObject *numbering = PyByteArray_FromStringAndSize(NULL, engine_size(32));
+    if (numbering) engine_clear(numbering, 32);
     return numbering;
 }
 
-static inline PyObject *engine_numbering(void) { return engine_table(32); }
-
-/* Four times the slots, in the same bytearray. */
+/* Twice the slots; where there is no memory, the table stays as it is. */
 static int engine_grow(PyObject *numbering) {
-    Py_ssize_t slots = ENGINE_HEAD(numbering)->slots;
-    PyObject *wide = engine_table(4 * slots);
-    if (!wide) return -1;
-    engine_numbering_slot *old = (engine_numbering_slot *)(ENGINE_HEAD(numbering) + 1);
-    for (Py_ssize_t i = 0; i < slots; i++)
-        if (old[i].key) *engine_slot(wide, old[i].key) = old[i];
-    ENGINE_HEAD(wide)->used = ENGINE_HEAD(numbering)->used;
-    Py_ssize_t size = PyByteArray_GET_SIZE(wide);
-    int done = PyByteArray_Resize(numbering, size);
-    if (done == 0) memcpy(PyByteArray_AS_STRING(numbering), PyByteArray_AS_STRING(wide), size);
-    Py_DECREF(wide);
+    engine_numbering_head head = *ENGINE_HEAD(numbering);
+    Py_ssize_t before = head.slots * sizeof(engine_numbering_slot);
+    engine_numbering_slot *old = PyMem_RawMalloc(before);
+    if (!old) return PyErr_NoMemory(), -1;
+    memcpy(old, ENGINE_HEAD(numbering) + 1, before);
+    int done = PyByteArray_Resize(numbering, engine_size(2 * head.slots));
+    if (done == 0) {
+        engine_clear(numbering, 2 * head.slots);
+        ENGINE_HEAD(numbering)->used = head.used;
+        for (Py_ssize_t i = 0; i < head.slots; i++)
+            if (old[i].key) *engine_slot(numbering, old[i].key) = old[i];
+    }
+    PyMem_RawFree(old);
     return done;
 }
 
@@ -54,7 +60,7 @@ static inline int engine_is_new(PyObject *numbering, PyObject *x) {
     slot->key = x;
     slot->number = -1;
     head->used++;
-    if (2 * head->used <= head->slots) return 1;
+    if (3 * head->used <= 2 * head->slots) return 1;
     return engine_grow(numbering) < 0 ? -1 : 1;
 }
 
