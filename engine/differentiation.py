@@ -4,7 +4,7 @@ import threading
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from engine import depth, graph, interpreter, kernels, modes, nodes, value
+from engine import depth, graph, interpreter, kernels, modes, nodes, quiet, value
 from engine.attention import warn
 from engine.habits import Value
 from engine.nodes import zero
@@ -140,11 +140,13 @@ def walked(
         walk.let_write(ends)
     for i, g in enumerate(gradients):
         walk.add(starts[i], g.data if isinstance(g, value.Value) and not create else g)
-    before = modes.is_grad_enabled()
+    before, outer, said = modes.is_grad_enabled(), graph.current_walk(), quiet.setting()
     try:
         depth.run(walk)
-    except BaseException:  # a Ctrl-C may have come in while the walk put the mode back
+    except BaseException:  # a Ctrl-C may have come in while the walk put these back
         modes.set_grad(before)
+        graph.set_walk(outer)
+        quiet.restore(said)
         raise
     return walk
 

@@ -38,6 +38,11 @@ def current_walk() -> Any:
     return interpreter.running()
 
 
+def set_walk(walk: Any) -> None:
+    """Have this walk, or None, be the one that runs in this thread."""
+    interpreter.set_running(walk)
+
+
 class Walk:
     """One walk back: from roots with their gradients to the leaves, or to the inputs asked for."""
 
@@ -100,7 +105,7 @@ class Walk:
     def run(self) -> None:
         """Visit each node that a gradient reaches once, children before parents; leaves last."""
         before, outer, said = modes.set_grad(self.create_graph), current_walk(), quiet.begin()
-        interpreter.set_running(self)
+        set_walk(self)
         try:
             for n in range(len(self.order) - 1, -1, -1):
                 interpreter.check_signals()
@@ -111,7 +116,7 @@ class Walk:
             while self.callbacks:
                 self.callbacks.pop(next(iter(self.callbacks)))()
         finally:
-            interpreter.set_running(outer)
+            set_walk(outer)
             quiet.end(said)
             modes.set_grad(before)
 

@@ -37,6 +37,17 @@ def end(before: Any) -> None:
         interpreter.reset_variable(_setting, before)
 
 
+def setting() -> Any:
+    """What NumPy says in this thread, for `restore`."""
+    return None if _IGNORE is None else interpreter.variable(_setting)
+
+
+def restore(setting: Any) -> None:
+    """Have NumPy say what it said, whatever `begin` was stopped in since."""
+    if setting is not None:
+        interpreter.set_variable(_setting, setting)
+
+
 class Quiet:
     """`begin` and `end` as a block."""
 

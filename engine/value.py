@@ -527,11 +527,8 @@ def arrange(order, root, now):
                     continue
         p._mark = now
         p._flight = 0.0
-        if (
-            (p._a is None or p._a._mark == now)
-            and (p._b is None or p._b._mark == now)
-            and type(p._extra) is not Extra
-        ):
+        ready = (p._a is None or p._a._mark == now) and (p._b is None or p._b._mark == now)
+        if ready and type(p._extra) is not Extra:
             order.append(p)
         else:
             waiting.append(v)

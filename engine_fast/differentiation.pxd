@@ -2,7 +2,7 @@
 
 cimport cython
 
-from engine_fast cimport depth, graph, interpreter, kernels, modes, nodes, value
+from engine_fast cimport depth, graph, interpreter, kernels, modes, nodes, quiet, value
 
 cpdef tuple as_tuple(object x)
 cpdef bint is_edge(object x)

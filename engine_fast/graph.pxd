@@ -7,6 +7,7 @@ from engine_fast cimport checks, interpreter, modes, nodes, quiet, value
 @cython.locals(order=list, open_nodes=list, edge=tuple)
 cpdef list topological(list roots, object numbers=*)
 cpdef current_walk()
+cpdef set_walk(object walk)
 
 cdef class Walk:
     cdef object __weakref__

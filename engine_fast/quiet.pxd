@@ -7,3 +7,5 @@ cdef class Quiet:
 
 cpdef begin()
 cpdef end(object before)
+cpdef setting()
+cpdef restore(object setting)
