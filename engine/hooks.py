@@ -9,7 +9,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-from engine import value
+from engine import nodes, value
 
 Value = value.Value
 
@@ -97,6 +97,13 @@ def as_many(new: Any, old: Any, hook: Any) -> list[Any]:
             f"hook {name_of(hook)} has returned an incorrect number of values (got {len(found)}, "
             f"but expected {len(old)}): one gradient for each that it was given"
         )
+    for g, before in zip(found, old, strict=True):
+        number = value.is_number(g) and not isinstance(before, nodes.TensorBase)
+        if not (g is None or number or nodes.is_differentiable(g)):
+            raise TypeError(
+                f"expected Tensor, but hook {name_of(hook)} returned {type(g).__name__}: return a "
+                "Tensor for each gradient that it was given, or None for the whole to keep them"
+            )
     return found
 
 

@@ -35,7 +35,7 @@ def elementwise(ufunc: Any) -> Elementwise:
 
 def relu_forward(x: Any) -> Any:
     """max(x, 0), elementwise; nan stays nan."""
-    return np.maximum(x, 0)
+    return np.asarray(np.maximum(x, 0))
 
 
 def relu_backward(g: Any, y: Any) -> Any:

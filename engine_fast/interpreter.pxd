@@ -49,7 +49,9 @@ cdef extern from *:
         PyTuple_SET_ITEM(places, i, x);
         Py_DECREF(before);
     }
+    /* The collector may have come by while there was nothing in it, and looks no more. */
     static inline PyObject *engine_filled(PyObject *places) {
+        if (PyTuple_GET_SIZE(places) && !PyObject_GC_IsTracked(places)) PyObject_GC_Track(places);
         Py_INCREF(places);
         return places;
     }

@@ -418,10 +418,13 @@ cpdef spread(np.ndarray g, tuple shape, tuple dims):
         return by_numpy.spread(g, shape, dims)
     for d in range(n):
         sizes[d], steps[d] = shape[d], 0
+        if d in dims and missing:
+            continue
+        if np.PyArray_DIM(g, own) != (1 if d in dims else sizes[d]):
+            return by_numpy.spread(g, shape, dims)  # which may refuse it
         if d not in dims:
             steps[d] = np.PyArray_STRIDE(g, own)
-        if d not in dims or not missing:
-            own += 1
+        own += 1
     return seen(g, n, sizes, steps)
 
 

@@ -24,7 +24,7 @@ class Logsumexp(Operation):
             top = a.max(dims, keepdims=True, initial=-np.inf)
             top = np.where(np.isfinite(top), top, a.dtype.type(0.0))
             total = np.exp(a - top).sum(dims, keepdims=True)
-            y = (np.log(total) + top).astype(x._array.dtype, copy=False)
+            y = np.asarray(np.log(total) + top, x._array.dtype)
         out = make(y if keepdim else y.squeeze(dims))
         ctx.save_for_backward(x, out)
         return out

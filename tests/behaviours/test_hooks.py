@@ -281,6 +281,23 @@ def test_a_hook_of_a_node_must_return_as_many_gradients_as_it_got():
             y.sum().backward()
 
 
+@pytest.mark.parametrize("wrong", ["three", [1.0], 2.0, object()], ids=lambda x: type(x).__name__)
+def test_a_hook_of_a_node_must_return_tensors(wrong):
+    for register in ("register_prehook", "register_hook"):
+        y = torch.rand(2, requires_grad=True) * 2
+        getattr(y.grad_fn, register)(lambda *grads: (wrong,) * len(grads[0]))
+        with pytest.raises(TypeError, match=f"hook <lambda> returned {type(wrong).__name__}: ret"):
+            y.sum().backward()
+
+
+@pytest.mark.parametrize("keepdim", [False, True])
+def test_a_gradient_of_another_shape_than_a_sums_is_refused(keepdim):
+    y = torch.ones(2, 3_000_000, requires_grad=True).sum(0, keepdim=keepdim)
+    y.grad_fn.register_prehook(lambda grads: (torch.ones(5),))
+    with pytest.raises((RuntimeError, ValueError)):
+        y.sum().backward()
+
+
 def test_hooks_of_tensors_run_before_those_of_nodes_each_in_their_order():
     log = []
 

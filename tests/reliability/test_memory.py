@@ -246,6 +246,23 @@ def test_a_ctx_that_holds_its_own_output_goes_in_one_collection(kind):
     assert collected(*seen)
 
 
+@pytest.mark.filterwarnings("ignore:Using backward")
+def test_a_graph_in_a_cycle_goes_though_the_collector_came_by_while_it_was_made():
+    watches, before = [], gc.get_threshold()
+    for _ in range(20):
+        x = engine.ones(2, 2, requires_grad=True)
+        gc.set_threshold(1)
+        y = x
+        for _ in range(20):
+            y = (y @ x) * 0.1
+        y.sum().backward(create_graph=True)
+        gc.set_threshold(*before)
+        watches.append(weakref.ref(x))
+        del x, y
+    gc.collect()
+    assert [watch() for watch in watches] == [None] * 20
+
+
 @pytest.mark.parametrize("kind", LEAVES)
 def test_a_hook_that_holds_its_tensor_goes_in_one_collection(kind):
     marker = Marker()

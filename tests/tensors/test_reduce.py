@@ -362,3 +362,21 @@ def test_an_error_says_what_was_needed_and_got(name):
     call, kind, text = ERRORS[name]
     with pytest.raises(kind, match=text):
         call()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "int64", "float16"])
+@pytest.mark.parametrize(("name", "dims"), [("logsumexp", [0]), ("relu", [])])
+def test_results_of_one_number_are_arrays_as_any_other(name, dims, dtype):
+    y = getattr(engine.tensor(2, dtype=getattr(engine, dtype)), name)(*dims)
+    assert y.sum().item() == y.clone().item() == y[None].item() == y.item()
+    y[y > 0] = 5
+    assert y.item() == 5
+    assert y.add_(1).item() == 6
+    assert y.zero_().item() == 0
+
+
+def test_the_logsumexp_of_one_number_has_a_gradient():
+    x = engine.tensor(1.0, requires_grad=True)
+    z = (x * 2).logsumexp(0)
+    (z * z).backward()
+    assert x.grad.item() == 8.0
