@@ -252,10 +252,12 @@ def test_a_graph_in_a_cycle_goes_though_the_collector_came_by_while_it_was_made(
     for _ in range(20):
         x = engine.ones(2, 2, requires_grad=True)
         gc.set_threshold(1)
+        gc.enable()
         y = x
         for _ in range(20):
             y = (y @ x) * 0.1
         y.sum().backward(create_graph=True)
+        gc.disable()
         gc.set_threshold(*before)
         watches.append(weakref.ref(x))
         del x, y
