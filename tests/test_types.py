@@ -23,6 +23,8 @@ engine\.modes\.(state|watched)
 engine\.fused\.\w+
 engine\.tape\.[\w.]+
 engine\.nodes\.NodeBase\.__init__  # compiled, it takes what any class does
+engine\.(nodes|function|tensors)\.\w+Base\.(differentiate|release)  # C methods
+engine\.arguments\.(arity|signature)  # under functools.cache, which is declared without arguments
 """
 
 
