@@ -3,6 +3,8 @@
 from engine import builds
 
 builds.take_places("engine.ops", builds.OPS)
+for _name in builds.OPS:
+    builds.stand_here(f"engine.ops.{_name}")
 
 from engine.ops import (
     blends as blends,
