@@ -61,6 +61,13 @@ def reset_variable(var: Any, before: Any) -> None:
     var.reset(before)
 
 
+def cut(xs: list[Any], n: int) -> list[Any]:
+    """Take the last n items, or all, from a list; returns them."""
+    end = xs[-n:]
+    del xs[-n:]
+    return end
+
+
 def pool(cls: Any) -> None:
     """Have the objects of this class lie side by side in memory of their own, and be born outside
     the garbage collector's lists."""

@@ -492,11 +492,9 @@ def walk(root, gradient):
         if not arrange(order, root, next(_walks)):
             return False
         root._flight = gradient
-        while len(order) > 100000:  # in parts: a Ctrl-C is answered between two
+        while order:  # in parts: a Ctrl-C is answered between two, and a part stays in the cache
             interpreter.check_signals()
-            leaves += push_back(order[-100000:])
-            del order[-100000:]
-        leaves += push_back(order)
+            leaves += push_back(interpreter.cut(order, 1000))
         keep_all(leaves)
         return True
 
@@ -508,8 +506,6 @@ def arrange(order, root, now):
     v = root
     v._mark = now
     while True:
-        if cython.compiled:
-            interpreter.look_for_signals()
         p = v._a
         if p is None or p._mark == now:
             p = v._b
@@ -520,6 +516,8 @@ def arrange(order, root, now):
                         return False
                     p = further(v._extra, now, order)
                 if p is None:
+                    if cython.compiled:
+                        interpreter.look_for_signals()
                     order.append(v)
                     if not waiting:
                         return True
@@ -527,8 +525,8 @@ def arrange(order, root, now):
                     continue
         p._mark = now
         p._flight = 0.0
-        ready = (p._a is None or p._a._mark == now) and (p._b is None or p._b._mark == now)
-        if ready and type(p._extra) is not Extra:
+        if ((p._a is None or p._a._mark == now) and (p._b is None or p._b._mark == now)
+                and type(p._extra) is not Extra):
             order.append(p)
         else:
             waiting.append(v)
@@ -542,6 +540,8 @@ def further(extra, now, order):
         extra.seen = 0
     parents = extra.parents
     while parents is not None and extra.seen < len(parents):
+        if cython.compiled:
+            interpreter.look_for_signals()
         p = parents[extra.seen]
         extra.seen += 1
         if p is not None and p._mark != now:
@@ -558,19 +558,19 @@ def push_back(order):
     leaves = []
     for v in reversed(order):
         g = v._flight
-        if v._a is None and v._b is None:
-            if type(v._extra) is not Extra or not v._extra.parents:
-                leaves.append(v)
-                continue
-            spread(v, g, v._extra)
-        v._grad = g
-        v._requires_grad = 2
         if v._a is not None:
             c = g * v._slope_a
             v._a._flight += c if c == c else contribution(v, g, v._slope_a)
         if v._b is not None:
             c = g * v._slope_b
             v._b._flight += c if c == c else contribution(v, g, v._slope_b)
+        elif v._a is None:
+            if type(v._extra) is not Extra or not v._extra.parents:
+                leaves.append(v)
+                continue
+            spread(v, g, v._extra)
+        v._grad = g
+        v._requires_grad = 2
     return leaves
 
 

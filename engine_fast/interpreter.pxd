@@ -67,6 +67,16 @@ cdef extern from *:
         if (PyContextVar_Get(var, NULL, &x) == 0 && !x) PyErr_SetObject(PyExc_LookupError, var);
         return x;
     }
+    static inline PyObject *engine_cut(PyObject *xs, Py_ssize_t n) {
+        Py_ssize_t left = PyList_GET_SIZE(xs) < n ? 0 : PyList_GET_SIZE(xs) - n;
+        PyObject *end;
+        n = PyList_GET_SIZE(xs) - left;
+        if (!(end = PyList_New(n))) return NULL;
+        memcpy(((PyListObject *)end)->ob_item, ((PyListObject *)xs)->ob_item + left,
+               n * sizeof(PyObject *));
+        Py_SET_SIZE(xs, left);
+        return end;
+    }
     #define engine_ints(row) ((int *)PyBytes_AS_STRING(row))
     #define engine_doubles(row) ((double *)PyBytes_AS_STRING(row))
     static inline int engine_same_items(PyObject *xs, PyObject *ys) {
@@ -81,6 +91,7 @@ cdef extern from *:
     tuple places "engine_places"(Py_ssize_t n)
     void put "engine_put"(tuple places, Py_ssize_t i, object x)
     tuple filled "engine_filled"(tuple places)
+    list cut "engine_cut"(list xs, Py_ssize_t n)
     object create "engine_create"(object cls)
     object variable "engine_variable"(object var)
     object row "engine_row"(Py_ssize_t n)

@@ -42,7 +42,7 @@ cdef object named(object a, object b, rules.binary_value value, rules.binary_slo
 cpdef Value observed(Value v, object op, tuple operands)
 @cython.locals(v=Value, order=list, leaves=list)
 cdef bint walk(Value root, double gradient) except -1
-@cython.locals(v=Value, p=Value, extra=Extra, waiting=list, ready=bint)
+@cython.locals(v=Value, p=Value, waiting=list)
 cdef bint arrange(list order, Value root, long long now) except -1
 @cython.locals(p=Value, parents=list)
 cdef Value further(Extra extra, long long now, list order)
