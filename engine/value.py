@@ -506,6 +506,8 @@ def arrange(order, root, now):
     v = root
     v._mark = now
     while True:
+        if cython.compiled:
+            interpreter.look_for_signals()
         p = v._a
         if p is None or p._mark == now:
             p = v._b
@@ -516,8 +518,6 @@ def arrange(order, root, now):
                         return False
                     p = further(v._extra, now, order)
                 if p is None:
-                    if cython.compiled:
-                        interpreter.look_for_signals()
                     order.append(v)
                     if not waiting:
                         return True
