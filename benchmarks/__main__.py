@@ -21,7 +21,10 @@ def options(arguments: list[str] | None) -> argparse.Namespace:
         prog="python -m benchmarks", description="Measure engine beside its peers, in turns."
     )
     parser.add_argument("--only", choices=GROUPS, help="one group of rows")
-    parser.add_argument("--row", choices=sorted(ROWS), help="one row")
+    parser.add_argument(
+        "--row", nargs="+", default=[], choices=sorted(ROWS), metavar="NAME",
+        help="some of the rows: " + ", ".join(sorted(ROWS)),
+    )  # fmt: skip
     parser.add_argument("--rounds", type=int, default=5, help="rounds of each contender (5)")
     parser.add_argument(
         "--clock", choices=("wall", "cpu"), default="wall",
@@ -40,7 +43,7 @@ def options(arguments: list[str] | None) -> argparse.Namespace:
 def results(chosen: argparse.Namespace) -> Iterator[Result]:
     """The rows that were asked for, one after the other."""
     for row in ROWS.values():
-        if chosen.row == row.name or (not chosen.row and chosen.only in (None, row.group)):
+        if row.name in chosen.row or (not chosen.row and chosen.only in (None, row.group)):
             yield measure(row, chosen.rounds, chosen.tiny, chosen.clock)
     if not chosen.row and chosen.only in (None, "costs"):
         yield from (cost(chosen.rounds, chosen.tiny) for cost in costs.ROWS)

@@ -70,25 +70,52 @@ def as_json(results: list[Result], rounds: int, clock: str) -> dict[str, Any]:
     return {"machine": machine(), "rounds": rounds, "clock": clock, "rows": rows}
 
 
+DECADE, ORIGIN = 120, 300  # of the picture: pixels for a factor of ten, and where 1 stands
+
+
+def place(ratio: float) -> float:
+    """Where a ratio stands from left to right, logarithmic."""
+    return ORIGIN + DECADE * math.log10(ratio)
+
+
 def picture(results: list[Result], width: int = 920) -> str:
-    """An SVG: a bar for each contender of each row, its time over the first's, logarithmic."""
-    bars, y = [], 24
+    """An SVG: for each contender of each row a bar from the first's time to its own, logarithmic:
+    to the right it takes longer, to the left less."""
+    drawn, y = [], 44
     for result in results:
-        bars.append(f'<text x="8" y="{y}" font-weight="bold">{escape(result.title)}</text>')
+        drawn.append(f'<text x="8" y="{y}" font-weight="bold">{escape(result.title)}</text>')
         for name, ratio in result.ratios.items():
             y += 18
-            length = 8 + 150 * max(0.0, math.log10(max(ratio, 0.1)) + 1)
-            shown = f"{quantity(result.figures[name], result.unit)}, x {ratio:.3g}"
-            color = "#3465a4" if name.startswith("engine") else "#babdb6"
-            bars.append(f'<text x="24" y="{y}">{escape(name)}</text>')
-            bars.append(f'<rect x="140" y="{y - 10}" width="{length:.0f}" height="12" '
-                        f'fill="{color}"/>')  # fmt: skip
-            bars.append(f'<text x="{148 + length:.0f}" y="{y}">{escape(shown)}</text>')
+            drawn += bar(name, ratio, quantity(result.figures[name], result.unit), y)
         y += 30
-    return (f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{y}" '
-            f'font-family="sans-serif" font-size="12">\n'
-            f'<rect width="100%" height="100%" fill="white"/>\n' + "\n".join(bars)
-            + "\n</svg>\n")  # fmt: skip
+    lines = [line(ratio, y - 30) for ratio in (1, 10, 100, 1000)]
+    return "\n".join([
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{y - 10}" '
+        f'font-family="sans-serif" font-size="12">',
+        '<rect width="100%" height="100%" fill="white"/>',
+        '<text x="8" y="16">Time over that of the first, logarithmic</text>',
+        *lines, *drawn, "</svg>\n",
+    ])  # fmt: skip
+
+
+def bar(name: str, ratio: float, figure: str, y: int) -> list[str]:
+    """A contender: its name, a bar, and its figure with the ratio."""
+    left, right = sorted((place(1), place(ratio)))
+    color = "#3465a4" if name.startswith("engine") else "#888a85"
+    shown = figure if ratio == 1 else f"{figure}, {float(f'{ratio:.3g}'):,g} x"
+    return [
+        f'<text x="24" y="{y}">{escape(name)}</text>',
+        f'<rect x="{left - 1:.0f}" y="{y - 10}" width="{right - left + 2:.0f}" height="12" '
+        f'fill="{color}"/>',
+        f'<text x="{right + 8:.0f}" y="{y}">{escape(shown)}</text>',
+    ]
+
+
+def line(ratio: int, bottom: int) -> str:
+    """A line from top to bottom where a ratio stands."""
+    x = f"{place(ratio):.0f}"
+    return (f'<path d="M{x} 22V{bottom}" stroke="#d3d7cf"/>'
+            f'<text x="{x}" y="16" text-anchor="middle">{ratio:,}</text>')  # fmt: skip
 
 
 def escape(text: str) -> str:

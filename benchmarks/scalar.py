@@ -44,14 +44,14 @@ def gpt_gradients(contender: str, tiny: bool) -> Work:
     return Work(gpt.Workload(numbers, tiny).step, STEPS)
 
 
-@row("scalar GPT, the whole script's step, Adam in Python", *ENGINE, "tuple", "closure")
+@row("scalar GPT, a whole step, Adam in Python", *ENGINE, "tuple", "closure")
 def gpt_script(contender: str, tiny: bool) -> Work:
     work = gpt.Workload(value_class(contender), tiny)
     adam = work.model.Adam(work.parameters)
     return Work(lambda: work.model.train_step(work.tokens, work.weights, adam, 1e-4), STEPS)
 
 
-@row("the same, with engine.optim.Adam for engine", *ENGINE, "tuple")
+@row("scalar GPT, a whole step, engine with engine.optim.Adam", *ENGINE, "tuple")
 def gpt_optimizer(contender: str, tiny: bool) -> Work:
     if not contender.startswith("engine"):
         return gpt_script(contender, tiny)
@@ -72,7 +72,7 @@ def gpt_compiled(contender: str, tiny: bool) -> Work:
     return Work(gpt.compiled(tiny).step, SHORT)
 
 
-@row("the same, whole step with engine.optim.Adam for engine", *ENGINE, "tuple", "closure")
+@row("scalar GPT under engine.compile, a whole step with Adam", *ENGINE, "tuple", "closure")
 def gpt_compiled_step(contender: str, tiny: bool) -> Work:
     if not contender.startswith("engine"):
         return gpt_script(contender, tiny)
@@ -104,7 +104,7 @@ def gpt_fused(contender: str, tiny: bool) -> Work:
     return Work(work.step, STEPS)
 
 
-@row("the same under engine.compile", *ENGINE, "tuple")
+@row("scalar GPT with engine.dot, under engine.compile", *ENGINE, "tuple")
 def gpt_fused_compiled(contender: str, tiny: bool) -> Work:
     if not contender.startswith("engine"):
         return gpt_gradients(contender, tiny)

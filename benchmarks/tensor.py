@@ -133,6 +133,6 @@ def adam_of_tensors(contender: str, tiny: bool) -> Work:
     return Work(optimizer_steps(torch_names(contender), "Adam", tiny), 100)
 
 
-@row("a step of optim.SGD with momentum on the same", *ENGINE, "torch")
+@row("a step of optim.SGD with momentum on 1000x100 and 100x10, float32", *ENGINE, "torch")
 def sgd_of_tensors(contender: str, tiny: bool) -> Work:
     return Work(optimizer_steps(torch_names(contender), "SGD", tiny, momentum=0.9), 100)
