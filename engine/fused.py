@@ -108,6 +108,13 @@ def dot(xs, ys):
     return value.observed(v, "dot", in_turns(xs, ys)) if modes.watched else v
 
 
+def add_products(total, xs, ys):
+    """total + xs[0] * ys[0] + xs[1] * ys[1] + ..., each product and each sum a node of its own."""
+    for i in range(len(xs)):
+        total = total + xs[i] * ys[i]
+    return total
+
+
 def in_turns(xs, ys):
     """xs[0], ys[0], xs[1], ys[1], ..."""
     return tuple([x for pair in zip(xs, ys, strict=True) for x in pair])

@@ -28,7 +28,7 @@ def plain_sum(xs: list[Any]) -> Any:
 
 
 def plain_dot(xs: list[Any], ys: list[Any]) -> Any:
-    return plain_sum([as_value(x) * y for x, y in zip(xs, ys, strict=True)])
+    return fused.add_products(Value(0.0, requires_grad=False), [as_value(x) for x in xs], ys)
 
 
 def plain_softmax(xs: list[Any]) -> list[Any]:

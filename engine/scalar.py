@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable
-from operator import mul
 from typing import Any
 
+from engine import fused
 from engine.habits import Value
 
 
@@ -40,10 +40,10 @@ class Neuron(Module):
 
     def __call__(self, x: Iterable[Any]) -> Any:
         """x: nin numbers or Values; the answer is a Value. Raises ValueError for another count."""
-        x = list(x)
+        x = x if isinstance(x, list) else list(x)
         if len(x) != len(self.w):
             raise ValueError(f"Neuron: x must hold {len(self.w)} numbers; got {len(x)}")
-        total = sum(map(mul, self.w, x), self.b)
+        total = fused.add_products(self.b, self.w, x)
         return total.relu() if self.nonlin else total
 
     def parameters(self) -> list[Any]:
