@@ -69,6 +69,8 @@ typedef struct engine_block {
     struct engine_block *next, *previous; /* among those that have room */
     void *freed;                          /* places that were used, each holding the next */
     Py_ssize_t fresh, live;               /* places never used come last; nodes in use */
+    Py_ssize_t align;                     /* places by 16 bytes: else words lie across two lines of
+                                             the cache, and what was just written is waited for */
 } engine_block;
 
 static struct {
