@@ -3,6 +3,7 @@
 import json
 import random
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -24,7 +25,7 @@ from benchmarks import (
     tensor,
     worker,
 )
-from benchmarks.__main__ import main
+from benchmarks.__main__ import main, options
 from benchmarks.baselines import ClosureValue, TupleValue
 from benchmarks.registry import ROWS, Result, Row, Work
 
@@ -123,7 +124,7 @@ def test_a_row_runs_a_round_of_each_contender_at_tiny_size(row: Row, contender):
         assert 0 < worker.seconds(row.prepare(contender, True)) < 60
 
 
-@pytest.mark.parametrize("contender", ["torch", *peers.PEERS])
+@pytest.mark.parametrize("contender", ["by hand", "torch", *peers.PEERS])
 def test_a_peer_trains_the_net_to_the_losses_of_engine(contender):
     if lacks(contender):
         pytest.skip(f"{contender} is not installed")
@@ -237,6 +238,17 @@ def test_the_command_writes_table_json_and_picture(tmp_path, capsys):
     assert set(row["ratios"]) == set(row["figures"])
     assert found["machine"]["python"]
     assert files["svg"].read_text().startswith("<svg")
+
+
+def test_the_picture_of_the_readme_shows_the_rows_of_the_command_beside_it():
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    _, _, after = readme.partition("python -m benchmarks --row gpt_gradients")
+    command, _, _ = after.partition("```")
+    chosen = options(["--row", "gpt_gradients", *shlex.split(command.replace("\\\n", " "))])
+    shown = (ROOT / chosen.svg).read_text(encoding="utf-8")
+    titles = [row.title for row in ROWS.values() if row.name in chosen.row]
+    assert len(titles) == len(chosen.row) == shown.count("font-weight")
+    assert all(report.escape(title) in shown for title in titles)
 
 
 def test_the_scalar_rows_run_as_a_file_from_anywhere(tmp_path):

@@ -18,6 +18,7 @@ ELSEWHERE = {
     ("README.md", "test"): ".ci/run runs it in a fresh clone",
     ("README.md", "powershell"): "PowerShell's spelling of the first line, which .ci/run runs",
     ("README.md", "changes"): "tests/scalar/test_compile.py compares them with the example",
+    ("README.md", "benchmarks"): "it takes six minutes; tests/test_benchmarks.py, tiny sizes",
     ("docs/reliability.md", "long"): "it takes half an hour; the suite runs the short form",
     ("docs/reliability.md", "graphs"): "it takes hours; tests/reliability/test_graphs.py, a few",
     ("docs/reliability.md", "sanitizers"): "tests/reliability/test_sanitizers.py, in the long form",
@@ -143,7 +144,8 @@ def test_the_pictures_of_the_pages_are_those_that_the_program_beside_them_draws(
     assert done.returncode == 0, done.stderr
     drawn = sorted(path.name for path in tmp_path.iterdir())
     stored = {path.name for path in program.parent.glob("*.svg")}
-    assert stored == {*drawn, "digits.svg"}  # the last is what examples/train_mlp.py draws
+    # examples/train_mlp.py draws the one, the benchmarks the other
+    assert stored == {*drawn, "digits.svg", "benchmarks.svg"}
     for name in drawn:
         assert (tmp_path / name).read_text("utf-8") == (program.parent / name).read_text("utf-8")
 
