@@ -3,6 +3,8 @@
     python -m benchmarks.instructions record       writes instructions.json
     python -m benchmarks.instructions compare      ends with code 1 where a count grew over 5 %
 
+`compare --build python --row moons tiny_net` counts these rows of one build. .ci/run compares some
+of each build, where valgrind is.
 A count does not feel the machine's noise, so a change that costs a few per cent is seen. It does
 depend on Python, NumPy, the C library and the compiler: counts recorded elsewhere are shown, and
 not judged. It needs valgrind (the system's package) and both builds; some two minutes.
@@ -17,6 +19,7 @@ import shutil
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks import report, scalar, tensor  # noqa: F401  they fill ROWS
@@ -71,11 +74,11 @@ def where() -> dict[str, str]:
     }
 
 
-def count_all() -> Counts:
+def count_all(names: Sequence[str] = COUNTED, contenders: Sequence[str] = ENGINE) -> Counts:
     found: Counts = {}
-    for name in COUNTED:
+    for name in names:
         found[name] = {}
-        for contender in ENGINE:
+        for contender in contenders:
             found[name][contender] = count(name, contender)
             print(f"{name:<16}{contender:<16}{found[name][contender]:>16,}", flush=True)
     return found
@@ -84,22 +87,22 @@ def count_all() -> Counts:
 def grown(stored: Counts, now: Counts) -> list[str]:
     """One line for each count that is over the stored one by more than the limit."""
     lines = []
-    for name, counts in stored.items():
-        for contender, before in counts.items():
-            ratio = now[name][contender] / before
-            print(f"{name:<16}{contender:<16}{ratio:>16.4f} of the stored count")
-            if ratio > LIMIT:
-                lines.append(f"{name}, {contender}: {before:,} became {now[name][contender]:,}")
+    for name, counts in now.items():
+        for contender, after in counts.items():
+            before = stored[name][contender]
+            print(f"{name:<16}{contender:<16}{after / before:>16.4f} of the stored count")
+            if after / before > LIMIT:
+                lines.append(f"{name}, {contender}: {before:,} became {after:,}")
     return lines
 
 
-def compare() -> int:
+def compare(names: Sequence[str], contenders: Sequence[str]) -> int:
     stored = json.loads(STORED.read_text(encoding="utf-8"))
-    worse = grown(stored["counts"], count_all())
+    worse = grown(stored["counts"], count_all(names, contenders))
     if stored["where"] != where():
         print(f"not judged: recorded with {stored['where']}, counted with {where()}")
         return 0
-    print(*worse, sep="\n")
+    print("\n".join(worse) or f"no count is over {LIMIT} times the stored one")
     return 1 if worse else 0
 
 
@@ -114,6 +117,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("command", choices=("record", "compare", "step"))
     parser.add_argument("child", nargs="*", help="for step: row and contender")
     parser.add_argument("--tiny", action="store_true", help="for step: the size for tests")
+    parser.add_argument("--build", choices=("cython", "python"), help="for compare: one build")
+    parser.add_argument("--row", nargs="+", default=COUNTED, choices=COUNTED, help="for compare")
     chosen = parser.parse_args(arguments)
     if chosen.command == "step":
         name, contender = chosen.child
@@ -122,7 +127,9 @@ def main(arguments: list[str] | None = None) -> int:
     if not shutil.which("valgrind"):
         print("valgrind is not installed here: nothing was counted", file=sys.stderr)
         return 2
-    return record() if chosen.command == "record" else compare()
+    if chosen.command == "record":
+        return record()
+    return compare(chosen.row, [f"engine {chosen.build}"] if chosen.build else ENGINE)
 
 
 if __name__ == "__main__":
