@@ -3,11 +3,12 @@
     python -m benchmarks.instructions record       writes instructions.json
     python -m benchmarks.instructions compare      ends with code 1 where a count grew over 5 %
 
-`compare --build python --row moons tiny_net` counts these rows of one build. .ci/run compares some
-of each build, where valgrind is.
+`compare --build python --row moons tiny_net` counts two rows of one build: .ci/run does so, and
+counts all rows of the compiled build.
+
 A count does not feel the machine's noise, so a change that costs a few per cent is seen. It does
 depend on Python, NumPy, the C library and the compiler: counts recorded elsewhere are shown, and
-not judged. It needs valgrind (the system's package) and both builds; some two minutes.
+not judged. It needs valgrind (the system's package) and the builds that it counts; three minutes.
 """
 
 from __future__ import annotations

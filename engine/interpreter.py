@@ -62,7 +62,8 @@ def reset_variable(var: Any, before: Any) -> None:
 
 
 def cut(xs: list[Any], n: int) -> list[Any]:
-    """Take the last n items, or all, from a list; returns them."""
+    """Take the last n items, or all, from a list; returns them. Compiled, the list keeps its
+    memory: given back part by part, it would come again page by page in the next walk."""
     end = xs[-n:]
     del xs[-n:]
     return end
