@@ -374,6 +374,7 @@ value.connect(
 )
 if backend() == "python":
     inlining.inline_operators(Value)
+    inlining.settle(value, "arrange", "further")
 
 refusals.complete()
 

@@ -248,7 +248,7 @@ def read_columns(vs, x, g, ready):
     for i, v in enumerate(vs):
         x[i] = v._data
         g[i] = v._grad
-        ready[i] = value.has_grad(v)
+        ready[i] = v._requires_grad == 2 or value.has_grad(v)
 
 
 def write_column(vs, x):

@@ -11,6 +11,7 @@ import ast
 import copy
 import inspect
 import textwrap
+from contextlib import suppress
 from functools import cache
 from types import FunctionType
 from typing import Any
@@ -21,6 +22,16 @@ def inline_operators(cls: Any) -> None:
     for name, method in [*vars(cls).items()]:
         if name.startswith("__") and isinstance(method, FunctionType):
             setattr(cls, name, inlined(method))
+
+
+def settle(module: Any, *names: str) -> None:
+    """Write out functions of the module without what only the compiled build runs."""
+    for name in names:
+        function = getattr(module, name)
+        with suppress(OSError, TypeError):  # as in `inlined`
+            outer = text(function)
+            outer.body = [Written({}, vars(module)).visit(line) for line in outer.body]
+            setattr(module, name, compiled(outer, function))
 
 
 def inlined(method: Any) -> Any:

@@ -449,11 +449,9 @@ class Writer:
         place_of = self.recorder.place_of
         if not all(x.is_leaf for x in self.planner.inputs):
             return below(v, lambda p: id(p) in place_of)
-        order = tape.below(v, next(value._walks))
-        if order[-1:] != [v]:  # a leaf has hooks, which the scalar walk leaves to others
-            return below(v, lambda p: id(p) in place_of)
-        inner = [p for p in order if id(p) in place_of]
-        return inner, [p for p in order if id(p) not in place_of]
+        found = tape.below(v, next(value._walks))
+        # None: a leaf has hooks, which the scalar walk leaves to others
+        return found or below(v, lambda p: id(p) in place_of)
 
 
 def is_wide(v: Any, operands: Any) -> bool:

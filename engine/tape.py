@@ -145,7 +145,7 @@ class Tape:
         if kind == RUN:
             return self.bind_run(plan, x)
         if kind == VALUE:
-            return DONE if type(x) is plan[1] and self.take(x, plan[2]) else OTHER_STRUCTURE
+            return self.take(plan[1], [x], plan[2])
         if kind == AGAIN:
             return DONE if self.bound[plan[1]] is x else OTHER_STRUCTURE
         if kind == LIST:
@@ -154,28 +154,30 @@ class Tape:
             return DONE if plan[1] is x else OTHER_STRUCTURE
         return self.bind_other(kind, plan, x)
 
-    def take(self, v, slot):
-        """Take v as the input of this slot, unless it is one already, of this call or of several
-        that share it, or needs a gradient where the recorded one did not."""
+    def take(self, cls, values, slot):
+        """Take Values of this class as the inputs from this slot on. None may be one already, of
+        this call or of several that share it, or need a gradient where the recorded one did not."""
         needs = interpreter.ints(self.needs)
         numbers = interpreter.doubles(self.x)
-        if v._mark == self.now or v._mark == self.shared or (v._requires_grad != 0) != needs[slot]:
-            return False
-        v._mark = self.now
-        numbers[slot] = v._data
-        self.bound[slot] = v
-        return True
+        bound = self.bound
+        now, shared = self.now, self.shared
+        for x in values:
+            if type(x) is not cls:
+                return OTHER_STRUCTURE
+            v = x
+            if v._mark == now or v._mark == shared or (v._requires_grad != 0) != needs[slot]:
+                return OTHER_STRUCTURE
+            v._mark = now
+            numbers[slot] = v._data
+            bound[slot] = v
+            slot += 1
+        return DONE
 
     def bind_run(self, plan, x):
         """A list or tuple of Values, all new."""
         if type(x) is not plan[1] or len(x) != plan[3]:
             return OTHER_STRUCTURE
-        slot = plan[2]
-        for v in x:
-            if type(v) is not value.Value or not self.take(v, slot):
-                return OTHER_STRUCTURE
-            slot += 1
-        return DONE
+        return self.take(value.Value, x, plan[2])
 
     def bind_list(self, plan, x):
         if type(x) is not plan[1] or len(x) != len(plan[2]):
@@ -406,9 +408,9 @@ class Tape:
         if leaf_count == 0:
             return value.node(x[slot], None, 0.0, None, 0.0, None)
         self.backward(slot, order, count)
-        parents = []
+        parents = [None] * leaf_count
         row = interpreter.row(leaf_count)
-        self.collect(leaves, leaf_count, parents, row)
+        del parents[self.collect(leaves, leaf_count, parents, row) :]
         return fused.wide(x[slot], parents, row, "compiled")
 
     def chosen(self, i):
@@ -417,20 +419,24 @@ class Tape:
 
     def collect(self, leaves, count, parents, row):
         """Take the gradients of inputs out of `flight`: each input once, though it may have been
-        looked up several times."""
+        looked up several times. Returns how many there are."""
         slopes = interpreter.doubles(row)
         flight = interpreter.doubles(self.flight)
         slots = interpreter.ints(leaves)
         found = interpreter.ints(self.found)
         stamps = interpreter.ints(self.stamps)
+        bound = self.bound
         self.stamp += 1
+        n = 0
         for i in range(count):
             slot = slots[i] if slots[i] >= 0 else found[-1 - slots[i]]
             if stamps[slot] != self.stamp:
                 stamps[slot] = self.stamp
-                slopes[len(parents)] = flight[slot]
+                slopes[n] = flight[slot]
                 flight[slot] = 0.0
-                parents.append(self.bound[slot])
+                parents[n] = bound[slot]
+                n += 1
+        return n
 
 
 def add_runs(x, y, p, q, n):
@@ -467,25 +473,23 @@ def push_products(x, flight, g, start, args, first, n):
 
 
 def below(root, now):
-    """All nodes below root, parents before children, which is last; `now` is a walk's number.
-    Less where hooks run."""
-    order = []
-    value.arrange(order, root, now)
-    return order
+    """All nodes below root as value.arrange tells them apart, in its order, and the leaves; None
+    where hooks run. `now` is a walk's number."""
+    order, leaves = [], []
+    return (order, leaves) if value.arrange(order, leaves, root, now) else None
 
 
 def derivatives(root, now):
     """The derivatives of root by the leaves below it, by their id, as backward would find them;
     no `.grad` is changed. None where hooks run."""
-    order = below(root, now)
-    if order[-1:] != [root]:
+    order, leaves = [], []
+    if not value.arrange(order, leaves, root, now):
         return None
     root._flight = 1.0
-    leaves = value.push_back(order)
+    value.push_back(order)
     for v in order:
-        if not v.is_leaf:
-            v._grad = 0.0
-            v._requires_grad = 1
+        v._grad = 0.0
+        v._requires_grad = 1
     return {id(v): v._flight for v in leaves}
 
 

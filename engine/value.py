@@ -475,10 +475,9 @@ class Value:
 interpreter.pool(Value)
 
 
-# The walk back. Gradients on their way lie in the nodes (`_flight`), and so do its marks, the
-# number of the walk that saw the node last. It runs only where no code of the user's can run, one
-# at a time: whoever comes second, another thread or a signal handler, takes the general walk,
-# whose state lies in the call.
+# The walk back. Gradients on their way lie in the nodes (`_flight`), and so does the number of the
+# walk that saw them last. It runs only where no code of the user's can, one at a time: whoever
+# comes second, another thread or a signal handler, takes the general walk, whose state is its own.
 _free = threading.Lock()
 _walks = itertools.count(1)
 
@@ -489,19 +488,19 @@ def walk(root, gradient):
         return False
     order, leaves = [], []
     with _free:  # not acquire(False): a Ctrl-C right after it would leave the lock taken for ever
-        if not arrange(order, root, next(_walks)):
+        if not arrange(order, leaves, root, next(_walks)):
             return False
         root._flight = gradient
         while order:  # in parts: a Ctrl-C is answered between two, and a part stays in the cache
             interpreter.check_signals()
-            leaves += push_back(interpreter.cut(order, 1000))
+            push_back(interpreter.cut(order, 1000))
         keep_all(leaves)
         return True
 
 
-def arrange(order, root, now):
-    """Append every node below root to `order`, parents before children: depth first, first
-    parent first. False where a node would run user code."""
+def arrange(order, leaves, root, now):
+    """Append root and all below it: leaves to `leaves`, and the others to `order`, parents before
+    children: depth first, first parent first. False where a node would run user code."""
     waiting = []
     v = root
     v._mark = now
@@ -516,9 +515,9 @@ def arrange(order, root, now):
                 if type(v._extra) is Extra:
                     if v._extra.runs_user_code():
                         return False
-                    p = further(v._extra, now, order)
+                    p = further(v._extra, now, leaves)
                 if p is None:
-                    order.append(v)
+                    (order if v._a is not None or has_parents(v) else leaves).append(v)
                     if not waiting:
                         return True
                     v = waiting.pop()
@@ -527,35 +526,40 @@ def arrange(order, root, now):
         p._flight = 0.0
         if ((p._a is None or p._a._mark == now) and (p._b is None or p._b._mark == now)
                 and type(p._extra) is not Extra):
-            order.append(p)
+            (order if p._a is not None or p._b is not None else leaves).append(p)
         else:
             waiting.append(v)
             v = p
 
 
-def further(extra, now, order):
+def has_parents(v):
+    """Whether v was made of nodes that need a gradient."""
+    return v._a is not None or v._b is not None or (type(v._extra) is Extra and v._extra.parents)
+
+
+def further(extra, now, leaves):
     """The next parent of many that is new to this walk, but for leaves; None after the last."""
     if extra.walk != now:
         extra.walk = now
         extra.seen = 0
-    parents = extra.parents
-    while parents is not None and extra.seen < len(parents):
+    parents = extra.parents or []
+    for i in range(extra.seen, len(parents)):
         if cython.compiled:
             interpreter.look_for_signals()
-        p = parents[extra.seen]
-        extra.seen += 1
+        p = parents[i]
         if p is not None and p._mark != now:
             if p._a is not None or p._b is not None or p._extra is not None:
+                extra.seen = i + 1
                 return p
             p._mark = now
             p._flight = 0.0
-            order.append(p)
+            leaves.append(p)
+    extra.seen = len(parents)
     return None
 
 
 def push_back(order):
-    """Send each node's gradient on to its parents, children before parents; returns the leaves."""
-    leaves = []
+    """Send each node's gradient on to its parents, children before parents."""
     for v in reversed(order):
         g = v._flight
         if v._a is not None:
@@ -565,13 +569,9 @@ def push_back(order):
             c = g * v._slope_b
             v._b._flight += c if c == c else contribution(v, g, v._slope_b)
         elif v._a is None:
-            if type(v._extra) is not Extra or not v._extra.parents:
-                leaves.append(v)
-                continue
             spread(v, g, v._extra)
         v._grad = g
         v._requires_grad = 2
-    return leaves
 
 
 def spread(v, g, extra):

@@ -23,8 +23,8 @@ cdef void push_runs(double *x, double *flight, double g, Py_ssize_t p, Py_ssize_
 cdef double add_products(double *x, double y, int *args, Py_ssize_t first, Py_ssize_t n) noexcept nogil
 @cython.locals(j=Py_ssize_t, p=double, q=double)
 cdef void push_products(double *x, double *flight, double g, Py_ssize_t start, int *args, Py_ssize_t first, Py_ssize_t n) noexcept nogil
-@cython.locals(order=list)
-cpdef list below(Value root, long long now)
+@cython.locals(order=list, leaves=list)
+cpdef tuple below(Value root, long long now)
 @cython.locals(order=list, leaves=list, v=Value)
 cpdef object derivatives(Value root, long long now)
 cdef bint answer(int relation, double a, double b) noexcept
@@ -48,9 +48,8 @@ cdef class Tape:
     cdef int bind_roots(self) except -1
     @cython.locals(kind=int)
     cdef int bind(self, tuple plan, object x) except -1
-    @cython.locals(needs="int *", numbers="double *")
-    cdef bint take(self, Value v, Py_ssize_t slot) except -1
-    @cython.locals(slot=Py_ssize_t)
+    @cython.locals(v=Value, bound=list, needs="int *", numbers="double *", now="long long", shared="long long")
+    cdef int take(self, object cls, object values, Py_ssize_t slot) except -1
     cdef int bind_run(self, tuple plan, object x) except -1
     @cython.locals(outcome=int, i=Py_ssize_t)
     cdef int bind_list(self, tuple plan, object x) except -1
@@ -78,5 +77,5 @@ cdef class Tape:
     @cython.locals(slot=Py_ssize_t, count=Py_ssize_t, leaf_count=Py_ssize_t, x="double *", parents=list)
     cpdef Value result(self, Py_ssize_t i)
     cpdef object chosen(self, Py_ssize_t i)
-    @cython.locals(slopes="double *", flight="double *", slots="int *", found="int *", stamps="int *", i=Py_ssize_t, slot=int)
-    cdef int collect(self, object leaves, Py_ssize_t count, list parents, object row) except -1
+    @cython.locals(slopes="double *", flight="double *", slots="int *", found="int *", stamps="int *", i=Py_ssize_t, n=Py_ssize_t, slot=int, bound=list)
+    cdef Py_ssize_t collect(self, object leaves, Py_ssize_t count, list parents, object row) except -1

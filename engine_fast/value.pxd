@@ -43,11 +43,12 @@ cpdef Value observed(Value v, object op, tuple operands)
 @cython.locals(v=Value, order=list, leaves=list)
 cdef bint walk(Value root, double gradient) except -1
 @cython.locals(v=Value, p=Value, waiting=list)
-cdef bint arrange(list order, Value root, long long now) except -1
-@cython.locals(p=Value, parents=list)
-cdef Value further(Extra extra, long long now, list order)
-@cython.locals(v=Value, leaves=list, g=double, c=double)
-cdef list push_back(list order)
+cdef bint arrange(list order, list leaves, Value root, long long now) except -1
+cdef bint has_parents(Value v)
+@cython.locals(p=Value, parents=list, i=Py_ssize_t)
+cdef Value further(Extra extra, long long now, list leaves)
+@cython.locals(v=Value, g=double, c=double)
+cdef int push_back(list order) except -1
 @cython.locals(c=double)
 cpdef double contribution(Value v, double gradient, double slope) except? -1
 @cython.locals(v=Value)

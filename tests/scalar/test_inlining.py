@@ -56,6 +56,18 @@ def test_the_python_build_has_them():
     assert "binary" not in engine.Value.__mul__.__code__.co_names
 
 
+def test_the_walk_does_not_ask_whether_it_is_compiled():
+    arrange = value.arrange
+    assert "cython" in arrange.__code__.co_names
+    inlining.settle(value, "arrange", "further")
+    for function in (value.arrange, value.further):
+        assert "cython" not in function.__code__.co_names
+    x = value.Value(3.0)
+    y = x * x + x
+    y.backward()
+    assert (x.grad, value.arrange.__doc__) == (7.0, arrange.__doc__)
+
+
 @pytest.mark.parametrize("name", WRITTEN)
 @given(a=number, b=others, both=st.booleans(), needed=st.tuples(st.booleans(), st.booleans()))
 def test_what_is_written_out_does_the_same(name, a, b, both, needed):
@@ -141,4 +153,7 @@ def test_without_the_text_the_calls_stay(monkeypatch):
         raise OSError("could not get source code")
 
     monkeypatch.setattr(inlining, "source", no_text)
+    push_back = value.push_back
+    inlining.settle(value, "push_back")
+    assert value.push_back is push_back
     assert inlining.inlined(TEXT["__mul__"]) is TEXT["__mul__"]
