@@ -18,7 +18,7 @@ from typing import Any
 
 
 def inline_operators(cls: Any) -> None:
-    """Write out each operator of the class: a method that is one call of a function beside it."""
+    """Write out each operator of the class: a method that returns calls of functions beside it."""
     for name, method in [*vars(cls).items()]:
         if name.startswith("__") and isinstance(method, FunctionType):
             setattr(cls, name, inlined(method))
@@ -30,28 +30,20 @@ def settle(module: Any, *names: str) -> None:
         function = getattr(module, name)
         with suppress(OSError, TypeError):  # as in `inlined`
             outer = text(function)
-            outer.body = [Written({}, vars(module)).visit(line) for line in outer.body]
+            outer.body = Written({}, vars(module)).lines(outer.body)
             setattr(module, name, compiled(outer, function))
 
 
 def inlined(method: Any) -> Any:
-    """The method with the text of the function that it calls; itself where that cannot be."""
-    scope = method.__globals__
+    """The method with the text of the functions whose calls it returns; itself where there is no
+    such call, or the text is not at hand."""
     try:
         outer = text(method)
-        match outer.body:
-            case [ast.Return(ast.Call(ast.Name(name), given, []))] if all(map(is_plain, given)):
-                inner = scope[name]
-                lines = body(inner)
-            case _:
-                return method
-    except (KeyError, OSError, TypeError):  # no function of Python's, or its text is not at hand
+        written = Written({}, method.__globals__)
+        outer.body = written.lines(outer.body)
+    except (OSError, TypeError):
         return method
-    if assigned(inner) & {*parameters(inner), *parameters(method)}:
-        return method
-    written = Written(dict(zip(parameters(inner), given, strict=True)), scope)
-    outer.body = [written.visit(line) for line in lines]
-    return compiled(outer, method)
+    return compiled(outer, method) if written.calls else method
 
 
 @cache
@@ -87,6 +79,11 @@ def assigned(function: Any) -> set[str]:
     return {x.id for x in names if isinstance(x.ctx, ast.Store)}
 
 
+def used(function: Any, given: list[ast.expr]) -> set[str]:
+    """The names of what the function is given, and of its parameters."""
+    return {*parameters(function), *(x.id for x in given if isinstance(x, ast.Name))}
+
+
 def is_plain(x: ast.expr) -> bool:
     """Whether x may stand in many places: a constant, a name or module.name."""
     return isinstance(x.value if isinstance(x, ast.Attribute) else x, (ast.Name, ast.Constant))
@@ -94,12 +91,32 @@ def is_plain(x: ast.expr) -> bool:
 
 class Written(ast.NodeTransformer):
     """Puts what is given in the place of parameters, and of a rule that is given the expression in
-    the place of its call. Other names are those of the module, where one is named."""
+    the place of its call, as deep as there are calls. Other names are those of the module, where
+    one is named. calls: how many texts took the place of a call that was returned."""
 
     def __init__(self, names: dict[str, ast.expr], scope: dict[str, Any], module: Any = None):
         self.names = names
         self.scope = scope
         self.module = module
+        self.calls = 0
+
+    def lines(self, statements: list[ast.stmt]) -> list[ast.stmt]:
+        """The statements as they are written out."""
+        found: Any = self.visit(ast.Module(statements, []))
+        lines: list[ast.stmt] = found.body
+        return lines
+
+    def visit_Return(self, node: ast.Return) -> Any:
+        """The text of a function in the place of its call, where that is what is returned."""
+        self.generic_visit(node)
+        match node.value:
+            case ast.Call(ast.Name(name), given, []) if all(map(is_plain, given)):
+                inner = self.scope.get(name) if self.module is None else None
+                if isinstance(inner, FunctionType) and not assigned(inner) & used(inner, given):
+                    self.calls += 1
+                    names = dict(zip(parameters(inner), given, strict=True))
+                    return Written(names, self.scope).lines(body(inner))
+        return node
 
     def visit_Name(self, node: ast.Name) -> ast.AST:
         if node.id in self.names:

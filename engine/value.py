@@ -71,14 +71,14 @@ class Extra:
 
 def is_number(x):
     """Whether x is one real number: Python's, NumPy's, or a fraction."""
-    return type(x) is float or type(x) is int or isinstance(x, Real)
+    return type(x) is float or type(x) is int or isinstance(x, (float, Real))
 
 
 def as_float(x, where):
     """The one way for a number into a Value; `where` names the place in the error."""
     if type(x) is float:
         return x
-    if isinstance(x, Real) or (isinstance(x, np.ndarray) and x.shape == ()):
+    if is_number(x) or (isinstance(x, np.ndarray) and x.shape == ()):
         return float(x)
     raise TypeError(f"{where} needs a number; got {links.describe(x)}")
 
@@ -175,8 +175,8 @@ def with_number(a, b, value, slopes, op):
     q = b if isinstance(b, Value) else None
     if (p is None and not is_number(a)) or (q is None and not is_number(b)):
         return NotImplemented
-    x = as_float(a, op) if p is None else p._data
-    z = as_float(b, op) if q is None else q._data
+    x = float(a) if p is None else p._data
+    z = float(b) if q is None else q._data
     y = value(x, z)
     slope_a, slope_b = slopes(x, z, y)
     if p is not None and p._requires_grad:
@@ -220,7 +220,7 @@ def op_of(v):
 def compare(relation, v, x):
     """Whether the number of v stands in the relation to x, a Value or a number."""
     if isinstance(x, Value) or is_number(x):
-        y = x._data if isinstance(x, Value) else as_float(x, "comparison")
+        y = x._data if isinstance(x, Value) else float(x)
         return relation(watch("compared", v, (relation, x))._data, y)
     return NotImplemented
 
@@ -359,9 +359,9 @@ class Value:
     def __pos__(self): return self
 
     def __pow__(self, b):
-        if is_number(b):
-            return option(self, b, rules.pow_number, rules.pow_number_slope, "pow_number")
-        return binary(self, b, special.pow, special.pow_slopes, "pow")
+        if isinstance(b, Value) or not is_number(b):
+            return binary(self, b, special.pow, special.pow_slopes, "pow")
+        return option(self, b, rules.pow_number, rules.pow_number_slope, "pow_number")
 
     # One line for each rule.
     def abs(self): return unary(self, special.abs, special.abs_slope, "abs")

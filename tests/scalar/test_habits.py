@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import engine
-from engine import Value
+from engine import Value, value
 
 
 def cube(v):
@@ -41,6 +41,28 @@ def test_the_program_of_micrograds_readme_gives_its_numbers():
     g.backward()
     assert f"{g.data:.4f} {a.grad:.4f} {b.grad:.4f}" == "24.7041 138.8338 645.5773"
     assert e.grad == pytest.approx(-6.941690962099126)
+
+
+class Asked(type):
+    """`isinstance(x, Slow)` is an error: what is told without it costs a fourth."""
+
+    def __instancecheck__(cls, x):
+        raise AssertionError(f"asked about {x!r}")
+
+
+class Slow(metaclass=Asked):
+    pass
+
+
+@pytest.mark.parametrize("kind", [int, float, np.float64])
+def test_the_usual_numbers_are_told_without_numbers_real(monkeypatch, kind):
+    a, x = Value(3.0), kind(2)
+    monkeypatch.setattr(value, "Real", Slow)
+    results = a * x, a + x, a**x, Value(x), a**a
+    assert [v.data for v in results] == [6.0, 5.0, 9.0, 2.0, 27.0]
+    assert a > x
+    with pytest.raises(AssertionError, match="asked about '2'"):
+        a * "2"
 
 
 def test_an_integer_becomes_a_float_and_sum_starts_at_0():
