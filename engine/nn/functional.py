@@ -35,7 +35,7 @@ from engine.nn.activations import (
     threshold as threshold,
 )
 from engine.ops.linear import linear as linear
-from engine.ops.losses import CrossEntropy, NllLoss
+from engine.ops.losses import CrossEntropy, NllLoss, all_count, extremes
 from engine.tensors import Tensor
 
 # Activations
@@ -308,7 +308,7 @@ def check_classes(
         )
     if classes.numel() == 0:
         return
-    for extreme in (int(classes.min().item()), int(classes.max().item())):
+    for extreme in extremes(classes):
         if not 0 <= extreme < count:
             raise error(
                 f"{name}: {argument} must hold classes from 0 to {count - 1}; got {extreme}, "
@@ -426,8 +426,11 @@ def _class_loss(
     check_floating(name, input)
     _check_targets(name, input, target)
     dim = 0 if input.ndim == 1 else 1
-    factor = _factors(name, input.shape[dim], target, weight, ignore_index)
-    losses = loss.apply(input, target, ignore_index, dim)
+    used = _used(name, input.shape[dim], target, ignore_index)
+    losses = loss.apply(input, target, used, dim)
+    if weight is None and used is None:
+        return _reduce(name, losses, reduction)
+    factor = _factors(target, weight, used)
     if weight is not None:
         losses = losses * factor
     if reduction == "mean":
@@ -435,23 +438,29 @@ def _class_loss(
     return _reduce(name, losses, reduction)
 
 
-def _factors(
-    name: str, count: int, target: Tensor, weight: Tensor | None, ignore_index: int
-) -> Tensor:
-    """What each target counts: 0 where it is ignored, elsewhere 1 or the weight of its class."""
+def _used(name: str, count: int, target: Tensor, ignore_index: int) -> Tensor | None:
+    """Which targets are not ignored, None where all are used; these are checked."""
+    if all_count(target, count, ignore_index):
+        return None
     used = target != ignore_index
-    classes = engine.where(used, target, 0)
-    check_classes(name, "target", classes, count)
-    return used if weight is None else weight[classes] * used
+    check_classes(name, "target", engine.where(used, target, 0), count)
+    return used
+
+
+def _factors(target: Tensor, weight: Tensor | None, used: Any) -> Any:
+    """What each target counts: 0 where it is ignored, elsewhere 1 or the weight of its class."""
+    if weight is None:
+        return used
+    return weight[target] if used is None else weight[engine.where(used, target, 0)] * used
 
 
 def _check_targets(name: str, input: Tensor, target: Tensor) -> None:
-    sizes = tuple(input.shape)
+    sizes: tuple[int, ...] = input.shape
     needed = sizes[:1] + sizes[2:] if len(sizes) > 1 else ()
-    if not sizes or tuple(target.shape) != needed:
+    if not sizes or target.shape != needed:
         raise ValueError(
             f"{name}: target must hold one class per row of input; "
-            f"got input {sizes} and target {tuple(target.shape)}"
+            f"got input {tuple(sizes)} and target {tuple(target.shape)}"
         )
 
 
@@ -509,7 +518,7 @@ def _even_loss(
 ) -> Tensor:
     """The mean over classes of their (weighted) losses: what label smoothing mixes in."""
     dim = 0 if input.ndim == 1 else 1
-    factor = _factors("cross_entropy", input.shape[dim], target, weight, ignore_index)
+    factor = _factors(target, weight, target != ignore_index)
     logs = input.log_softmax(dim)
     losses = -(logs * _per_class(weight, logs)).mean(dim)
     losses = engine.where(target != ignore_index, losses, 0.0)

@@ -13,24 +13,47 @@ from engine.tensors import Operation, Tensor, make
 kernels = builds.module("kernels")
 
 
-def chosen(classes: Tensor, ignored: int, dim: int) -> tuple[Any, Any]:
-    """The classes as places along dim, 0 for those that are ignored; and, if any are, which."""
-    places = np.expand_dims(classes._array, dim)
-    out = places == ignored
-    return (np.where(out, 0, places), out) if out.any() else (places, None)
+def extremes(classes: Tensor) -> tuple[int, int]:
+    """The smallest and the largest of some whole numbers."""
+    array = classes._array
+    return int(np.minimum.reduce(array, None)), int(np.maximum.reduce(array, None))
+
+
+def all_count(classes: Tensor, count: int, ignored: int) -> bool:
+    """Whether all classes are whole numbers from 0 to count-1, and none is `ignored`."""
+    if classes.is_floating_point():
+        return False
+    low, high = extremes(classes) if classes._array.size else (0, 0)
+    return low >= 0 and high < count and not low <= ignored <= high
+
+
+def along(array: Any, dim: int) -> Any:
+    """The array with a new dimension of size 1 at dim."""
+    return array.reshape(*array.shape[:dim], 1, *array.shape[dim:])
+
+
+def chosen(classes: Tensor, used: Tensor | None, dim: int) -> tuple[Any, Any]:
+    """The classes as places along dim, 0 for those that are not used; and, if any, which these
+    are."""
+    places = along(classes._array, dim)
+    if used is None:
+        return places, None
+    out = ~along(used._array, dim)
+    return np.where(out, 0, places), out
 
 
 class CrossEntropy(Operation):
     """Minus the log-probability of the right class, from scores, for each class given.
 
     scores: floating, the classes along dim; classes: int64, of the same shape without dim, each
-    from 0 to k-1 or `ignored`, whose loss and slope are 0. The slope is softmax - one_hot.
+    from 0 to k-1; used: of that shape, which of them count, None for all. The loss and the slope
+    of others are 0. The slope is softmax - one_hot.
     """
 
     @staticmethod
-    def forward(ctx: Any, scores: Tensor, classes: Tensor, ignored: int, dim: int) -> Tensor:
-        ctx.dim, ctx.ignored = dim, ignored
-        places, out = chosen(classes, ignored, dim)
+    def forward(ctx: Any, scores: Tensor, classes: Tensor, used: Tensor | None, dim: int) -> Tensor:
+        ctx.dim, ctx.used = dim, used
+        places, out = chosen(classes, used, dim)
         with quiet():
             losses, y = kernels.cross_entropy_forward(in_single(scores._array), places, dim)
         losses = losses.astype(scores._array.dtype, copy=False)
@@ -42,9 +65,9 @@ class CrossEntropy(Operation):
     @staticmethod
     def backward(ctx: Any, g: Tensor) -> Any:
         scores, y, classes = ctx.saved_tensors
-        places, out = chosen(classes, ctx.ignored, ctx.dim)
+        places, out = chosen(classes, ctx.used, ctx.dim)
         if not modes.is_grad_enabled():
-            g_array = np.expand_dims(g._array, ctx.dim)
+            g_array = along(g._array, ctx.dim)
             slope = kernels.cross_entropy_backward(g_array, y._array, places, ctx.dim)
             return make(slope if out is None else np.where(out, 0, slope)), None, None, None
         right = np.zeros(scores._array.shape, scores._array.dtype)
@@ -63,10 +86,10 @@ class NllLoss(Operation):
     """
 
     @staticmethod
-    def forward(ctx: Any, logs: Tensor, classes: Tensor, ignored: int, dim: int) -> Tensor:
-        ctx.dim, ctx.ignored, ctx.shape = dim, ignored, logs._array.shape
+    def forward(ctx: Any, logs: Tensor, classes: Tensor, used: Tensor | None, dim: int) -> Tensor:
+        ctx.dim, ctx.used, ctx.shape = dim, used, logs._array.shape
         ctx.save_for_backward(classes)
-        places, out = chosen(classes, ignored, dim)
+        places, out = chosen(classes, used, dim)
         losses = -np.take_along_axis(logs._array, places, dim)
         if out is not None:
             losses[out] = 0.0
@@ -75,7 +98,7 @@ class NllLoss(Operation):
     @staticmethod
     def backward(ctx: Any, g: Tensor) -> Any:
         (classes,) = ctx.saved_tensors
-        places, out = chosen(classes, ctx.ignored, ctx.dim)
+        places, out = chosen(classes, ctx.used, ctx.dim)
         g = -g.unsqueeze(ctx.dim)
         if out is not None:
             g = make(out).where_else(0.0, g)
