@@ -228,23 +228,50 @@ setattr(Tensor, "__matmul__", matmul_operator)  # noqa: B010
 setattr(Tensor, "__rmatmul__", matmul_reflected)  # noqa: B010
 
 
+def rows(array: Any) -> Any:
+    """An array of shape (*, k) as one tall matrix (n, k)."""
+    if array.ndim == 2:
+        return array
+    return array.reshape(math.prod(array.shape[:-1]), array.shape[-1])
+
+
 class Linear(Operation):
     @staticmethod
     def forward(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
         keep_factors(ctx, x, weight)
-        y = product(x._array, weight._array.T)
+        ctx.batch = x._array.shape[:-1]
+        y = product(rows(x._array), weight._array.T)
         if bias is not None:
             y = np.add(y, bias._array, y if y.dtype == bias._array.dtype else None)
-        return make(y)
+        return make(y if x._array.ndim == 2 else y.reshape(*ctx.batch, y.shape[1]))
 
     @staticmethod
     def backward(ctx: Any, g: Tensor) -> Any:
         x, weight = ctx.saved_tensors
+        if modes.is_grad_enabled():
+            return by_products(ctx, g, x, weight)
+        tall = rows(g._array)
         return (
-            None if weight is None else Mm.apply(g, weight),
-            None if x is None else Mm.apply(g.transpose(0, 1), x),
+            None if weight is None else make(by_rows(ctx, product(tall, weight._array))),
+            None if x is None else make(product(tall.T, rows(x._array))),
             g if ctx.needs_input_grad[2] else None,
         )
+
+
+def by_rows(ctx: Any, tall: Any) -> Any:
+    """The rows of a tall matrix, an array or a Tensor, laid out as the input was."""
+    return tall if len(ctx.batch) == 1 else tall.reshape(*ctx.batch, tall.shape[1])
+
+
+def by_products(ctx: Any, g: Tensor, x: Tensor | None, weight: Tensor | None) -> Any:
+    """The gradients of `Linear`, in the graph."""
+    n = math.prod(ctx.batch)
+    tall = g.reshape(n, g._array.shape[-1])
+    return (
+        None if weight is None else by_rows(ctx, Mm.apply(tall, weight)),
+        None if x is None else Mm.apply(tall.transpose(0, 1), x.reshape(n, x._array.shape[-1])),
+        g if ctx.needs_input_grad[2] else None,
+    )
 
 
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
@@ -253,13 +280,17 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     input: shape (*, k); weight: (n, k), or (k,) for one output without a dimension; bias: (n,) or
     what broadcasts to the result, of shape (*, n). Raises RuntimeError where sizes differ.
     """
-    check("linear", input=input, weight=weight, **({} if bias is None else {"bias": bias}))
-    if weight.ndim not in (1, 2) or input._array.shape[-1:] != weight._array.shape[-1:]:
+    if not (isinstance(input, Tensor) and isinstance(weight, Tensor)):
+        check("linear", input=input, weight=weight)
+    if bias is not None and not isinstance(bias, Tensor):
+        check("linear", bias=bias)
+    a, w = array_of(input), array_of(weight)
+    if w.ndim not in (1, 2) or a.shape[-1:] != w.shape[-1:]:
         needed = "the last size of input and that of weight (n, k) must agree"
         raise refused("linear", needed, input, weight)
-    if weight.ndim == 2 and (bias is None or bias.ndim < 2):
+    if w.ndim == 2 and (bias is None or bias._array.ndim < 2):
         return affine(input, weight, bias)
-    y = matmul(input, weight if weight.ndim == 1 else weight.transpose(0, 1))
+    y = matmul(input, weight if w.ndim == 1 else weight.transpose(0, 1))
     return y if bias is None else combined("linear", "bias", bias, y)
 
 
@@ -267,9 +298,7 @@ def affine(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
     """linear in one step, for a bias of one number per output."""
     if bias is not None and bias._array.shape not in ((), (1,), weight._array.shape[:1]):
         raise refused("linear", "bias needs one number per row of weight", weight, bias)
-    if x.ndim == 2:
-        return Linear.apply(x, weight, bias)
-    return folded(lambda a, w: Linear.apply(a, w, bias), x, weight)
+    return applied(Linear, (x, weight, bias))
 
 
 def combined(
