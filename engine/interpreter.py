@@ -191,6 +191,11 @@ def holds_floats(array: Any) -> bool:
     return bool(array.dtype.kind == "f")
 
 
+def is_contiguous(array: Any) -> bool:
+    """Whether the numbers of an array lie row by row without gaps."""
+    return bool(array.flags.c_contiguous)
+
+
 def can_write(array: Any) -> bool:
     """Whether the numbers of an array may be changed."""
     return bool(array.flags.writeable)

@@ -8,7 +8,6 @@ import math
 import operator as operator_module
 import sys
 from collections.abc import Callable
-from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
@@ -32,7 +31,7 @@ from engine.nodes import FREED, Node, Value, links
 from engine.promotion import FLOAT16, FLOAT32, FLOAT64, in_single
 from engine.quiet import quiet
 from engine.registry import RULES, SYNONYMS, Rule, on_rule
-from engine.views import check as check_change
+from engine.views import check as check_change, link as link_view
 
 ndarray = np.ndarray
 BOOL = dtypes.bool.numpy
@@ -1010,17 +1009,17 @@ class ViewOperation(Operation):
 
     @classmethod
     def apply(cls, *args: Any) -> Any:
-        source, *rest = args
+        return viewed(cls, args)
 
-        def part(i: int, t: Any) -> Any:
-            return cls.apply(t, *rest)[i]
 
-        out = super().apply(*args)
-        for i, view in enumerate(out) if isinstance(out, tuple) else ():
-            views.link(view, source, partial(part, i), views.MULTI)
-        if not isinstance(out, tuple):
-            views.link(out, source, lambda t: cls.apply(t, *rest))
-        return out
+def viewed(operation: Any, args: tuple[Any, ...]) -> Any:
+    """The outputs of a ViewOperation, views of the first argument."""
+    out, source, rest = applied(operation, args), args[0], args[1:]
+    if not isinstance(out, tuple):
+        return link_view(out, source, operation, rest, None)
+    for i, view in enumerate(out):
+        link_view(view, source, operation, rest, i)
+    return out
 
 
 def method(f: F) -> F:

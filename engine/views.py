@@ -6,7 +6,6 @@ version. After a change in place of a base, a view takes its place in the graph 
 next looked at; after one of a view, the base becomes the result of a `CopySlices` node.
 """
 
-from collections.abc import Callable
 from typing import Any
 
 from engine import interpreter, memory, modes, nodes
@@ -29,38 +28,47 @@ CUSTOM = (
 
 
 class View:
-    """How a tensor views its base: `step` takes the last step of the way, from the view `previous`
-    (None: from the base itself).
+    """How a tensor views its base: by the operation that took the last step of the way, from the
+    view `previous` (None: from the base itself).
 
-    refusal: why a change in place is an error, or "". version: the count of changes at which the
-    view's place in the graph was last right. changed: the node of the base after a change in
-    place of this view, with the count of changes then, until that place is found.
+    rest: what the operation was given beside the tensor. number: which of its outputs this is, None
+    where it has one. refusal: why a change in place is an error, or "". version: the count of
+    changes at which the view's place in the graph was last right. changed: the node of the base
+    after a change in place of this view, with the count of changes then, until that place is found.
     """
 
-    __slots__ = ("changed", "previous", "refusal", "step", "version")
+    __slots__ = ("changed", "number", "operation", "previous", "refusal", "rest", "version")
 
-    def __init__(self, previous: Any, step: Callable[[Any], Any], version: int, refusal: str = ""):
+    def __init__(self, operation: Any, rest: tuple[Any, ...], number: int | None):
+        self.operation = operation
+        self.rest = rest
+        self.number = number
+        self.previous: Any = None
+        self.version = -1
+        self.refusal = ""
         self.changed: Any = None
-        self.previous = previous
-        self.step = step
-        self.version = version
-        self.refusal = refusal
 
     def changed_by(self, node: Any, count: int) -> "View":
         """This view after a change in place, whose CopySlices the node is."""
-        view = View(self.previous, self.step, -1, self.refusal)
+        view = View(self.operation, self.rest, self.number)
+        view.previous, view.refusal = self.previous, self.refusal
         view.changed = node, count
         return view
+
+    def step(self, x: Any) -> Any:
+        """The last step of the way, from x."""
+        out = self.operation.apply(x, *self.rest)
+        return out if self.number is None else out[self.number]
 
     def replay(self, base: Any) -> Any:
         """The same view of any tensor with the shape and layout of the base."""
         steps = []
         view: Any = self
         while view is not None:
-            steps.append(view.step)
+            steps.append(view)
             view = view.previous
-        for step in reversed(steps):
-            base = step(base)
+        for view in reversed(steps):
+            base = view.step(base)
         return base
 
 
@@ -76,15 +84,20 @@ def count_turn(counter: list[int]) -> None:
     counter[1] += 1
 
 
-def link(out: Any, source: Any, step: Callable[[Any], Any], refusal: str = "") -> Any:
-    """Make out, which shares source's memory, a view of source's base; step takes it of source."""
-    before = source._view
-    refusal = refusal if modes.is_grad_enabled() else NO_GRAD
-    if before is not None:
-        refusal = refusal or before.refusal
-    out._counter = source._shared_counter()
+def link(out: Any, source: Any, operation: Any, rest: tuple[Any, ...], number: int | None) -> Any:
+    """Make out, which shares source's memory, a view of source's base, as output `number` (None:
+    the only one) of the operation on source and the rest."""
+    how, before = View(operation, rest, number), source._view
+    if not modes.is_grad_enabled():
+        how.refusal = NO_GRAD
+    elif number is not None:
+        how.refusal = MULTI
+    elif before is not None:
+        how.refusal = before.refusal
+    out._counter = nodes.counter_of(source)
     out._base = source if source._base is None else source._base
-    out._view = View(before, step, changes(out._counter), refusal)
+    how.previous, how.version = before, changes(out._counter)
+    out._view = how
     return out
 
 
@@ -97,9 +110,18 @@ def returned(out: Any, node: Any) -> None:
         out._view.version = changes(out._counter)
 
 
+class Whole:
+    """The step to a view of all that there is."""
+
+    @staticmethod
+    def apply(x: Any) -> Any:
+        """x itself."""
+        return x
+
+
 def as_is(x: Any) -> Any:
     """A view of the whole of x, for a custom Function that returned its input x itself."""
-    return link(x.detach(), x, lambda t: t)
+    return link(x.detach(), x, Whole, (), None)
 
 
 def grad_fn(view: Any) -> Any:

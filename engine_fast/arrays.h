@@ -73,12 +73,20 @@ static inline int engine_holds_floats(PyObject *x) {
     return found;
 }
 
-static inline int engine_can_write(PyObject *x) {
-    if (engine_is_array(x)) return PyArray_ISWRITEABLE((PyArrayObject *)x) != 0;
+static inline int engine_flag(PyObject *x, int flag, const char *name) {
+    if (engine_is_array(x)) return PyArray_CHKFLAGS((PyArrayObject *)x, flag) != 0;
     PyObject *flags = PyObject_GetAttrString(x, "flags");
-    PyObject *found = flags ? PyObject_GetAttrString(flags, "writeable") : NULL;
-    int writeable = found ? PyObject_IsTrue(found) : -1;
+    PyObject *found = flags ? PyObject_GetAttrString(flags, name) : NULL;
+    int holds = found ? PyObject_IsTrue(found) : -1;
     Py_XDECREF(flags);
     Py_XDECREF(found);
-    return writeable;
+    return holds;
+}
+
+static inline int engine_can_write(PyObject *x) {
+    return engine_flag(x, NPY_ARRAY_WRITEABLE, "writeable");
+}
+
+static inline int engine_is_contiguous(PyObject *x) {
+    return engine_flag(x, NPY_ARRAY_C_CONTIGUOUS, "c_contiguous");
 }

@@ -1,7 +1,25 @@
 # C types of engine/ops/index.py.
 
-from engine_fast cimport kernels, modes, nodes
-from engine_fast.nodes cimport array_of
-from engine_fast.tensors cimport applied_in_place, is_mask_of, make
+cimport cython
 
-cpdef tuple halved(object index, object x)
+from engine_fast cimport interpreter, kernels, modes, nodes
+from engine_fast.nodes cimport array_of
+from engine_fast.tensors cimport applied, applied_in_place, is_mask_of, make, viewed
+
+cpdef as_item(object item)
+cpdef as_places(object item)
+cpdef tuple as_tuple(object index)
+cpdef bint is_item(object x) except -1
+cpdef tuple separated(object index, tuple shape)
+cpdef bint hold_arrays(list items) except -1
+@cython.locals(d=Py_ssize_t)
+cpdef tuple within(list items, tuple shape)
+cpdef tuple halved(object index, nodes.TensorBase x)
+@cython.locals(ellipsis=bint)
+cpdef list filled(list items, tuple shape)
+cpdef bint is_mask(object item) except -1
+cpdef check_place(object i, object n, object d)
+cpdef bint trivial(tuple basic) except -1
+cpdef last_part(tuple basic)
+cpdef bint is_every(object x) except -1
+cpdef basic_view(object input, tuple basic)

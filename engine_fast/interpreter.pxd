@@ -113,6 +113,7 @@ cdef extern from "arrays.h":
     bint same_shape "engine_same_shape"(object a, object b) except -1
     bint has_shape "engine_has_shape"(object array, tuple shape) except -1
     bint holds_floats "engine_holds_floats"(object array) except -1
+    bint is_contiguous "engine_is_contiguous"(object array) except -1
     bint can_write "engine_can_write"(object array) except -1
 
 cdef extern from *:

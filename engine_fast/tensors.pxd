@@ -4,7 +4,7 @@ cimport cython
 
 from engine_fast cimport differentiation, interpreter, kernels, modes, nodes, value
 from engine_fast.function cimport finish, new_node
-from engine_fast.views cimport check as check_change
+from engine_fast.views cimport check as check_change, link as link_view
 
 cdef class Plan:
     cdef public object rule, name_in_place, forward, backward, kind
@@ -43,6 +43,7 @@ cpdef operand(object x)
 @cython.locals(ctx=nodes.NodeBase, recorded=bint)
 cpdef applied(object operation, tuple args)
 cpdef bint is_fresh(nodes.NodeBase ctx, tuple args, object out) except -1
+cpdef viewed(object operation, tuple args)
 cpdef joined(nodes.NodeBase ctx, tuple args, object out)
 cpdef applied_in_place(object operation, object name, tuple args)
 cpdef checked_operand(object x)

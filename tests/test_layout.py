@@ -178,9 +178,9 @@ def test_what_a_compiled_module_takes_from_another_is_declared(name):
 
 
 def test_only_compiled_modules_ask_the_interpreter_which_answers_nobody_else():
-    asking = {name for name in MODULES if "interpreter" in imported(path_of(name))}
-    assert "value" in asking
-    assert asking <= set(builds.sources())
+    asking = {path_of(name) for name in MODULES if "interpreter" in imported(path_of(name))}
+    assert path_of("value") in asking
+    assert asking <= set(builds.sources().values())
 
 
 @pytest.mark.parametrize("name", RULE_FILES)

@@ -12,7 +12,7 @@ Sizes = int | Sequence[int]
 
 def axis(dim: int, ndim: int) -> int:
     """dim counted from the front; a 0-d tensor takes 0 and -1, as if it had one dimension."""
-    n, d = max(ndim, 1), operator.index(dim)
+    n, d = max(ndim, 1), dim if type(dim) is int else operator.index(dim)
     if not -n <= d < n:
         raise IndexError(
             f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got {d})"
@@ -23,7 +23,7 @@ def axis(dim: int, ndim: int) -> int:
 def each_axis(dims: Sizes, ndim: int) -> tuple[int, ...]:
     """Several dimensions counted from the front, each named once; none for ()."""
     given = dims if isinstance(dims, Sequence) else (dims,)
-    found = tuple(axis(d, ndim) for d in given)
+    found = tuple([axis(d, ndim) for d in given])
     for d in found:
         if found.count(d) > 1:
             raise RuntimeError(f"dim {d} appears multiple times in the list of dims; name it once")
@@ -34,12 +34,27 @@ def sizes(given: tuple[Any, ...]) -> tuple[int, ...]:
     """The sizes of `f(2, 3)` or `f((2, 3))`."""
     if len(given) == 1 and isinstance(given[0], (tuple, list)):
         given = tuple(given[0])
-    return tuple(map(operator.index, given))
+    for n in given:
+        if type(n) is not int:
+            return tuple(map(operator.index, given))
+    return given
+
+
+def fills(shape: tuple[int, ...], n: int) -> bool:
+    """Whether n elements fill a shape that has no size below 0."""
+    known = 1
+    for s in shape:
+        if s < 0:
+            return False
+        known *= s
+    return known == n
 
 
 def complete(shape: tuple[int, ...], n: int) -> tuple[int, ...]:
     """The shape with its one -1 replaced by what n elements leave for it."""
-    known = math.prod(s for s in shape if s != -1)
+    if fills(shape, n):
+        return shape
+    known = math.prod([s for s in shape if s != -1])
     if shape.count(-1) > 1:
         raise RuntimeError(f"only one dimension can be inferred; got the shape {list(shape)}")
     if -1 in shape and not known:
@@ -47,15 +62,28 @@ def complete(shape: tuple[int, ...], n: int) -> tuple[int, ...]:
             f"cannot reshape tensor of {n} elements into shape {list(shape)}: the size -1 could be "
             "any; write the number"
         )
-    full = tuple(n // known if s == -1 else s for s in shape)
-    if math.prod(full) != n or any(s < 0 for s in full):
+    full = tuple([n // known if s == -1 else s for s in shape])
+    if not fills(full, n):
         raise RuntimeError(f"shape '{list(shape)}' is invalid for input of size {n}")
     return full
 
 
+def inverse(order: tuple[int, ...]) -> tuple[int, ...]:
+    """The order of dimensions that undoes this one."""
+    back = [0] * len(order)
+    for i, d in enumerate(order):
+        back[d] = i
+    return tuple(back)
+
+
+def reverse(ndim: int) -> tuple[int, ...]:
+    """The dimensions from the last to the first."""
+    return tuple(range(ndim - 1, -1, -1))
+
+
 def broadcast(*shapes: tuple[int, ...]) -> tuple[int, ...]:
     """The shape that these broadcast to."""
-    if all(shape == shapes[0] for shape in shapes):
+    if shapes.count(shapes[0]) == len(shapes):
         return shapes[0]
     try:
         return np.broadcast_shapes(*shapes)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from engine import dtypes, kernels, modes, nodes
+from engine import dtypes, interpreter, kernels, modes, nodes
 from engine.attention import warn
 from engine.nodes import array_of
 from engine.ops.dims import axis, broadcast
@@ -31,7 +31,16 @@ from engine.ops.shape import (
 )
 from engine.promotion import FLOAT32, FLOAT64
 from engine.quiet import quiet
-from engine.tensors import Operation, Tensor, applied_in_place, is_mask_of, make, method
+from engine.tensors import (
+    Operation,
+    Tensor,
+    applied,
+    applied_in_place,
+    is_mask_of,
+    make,
+    method,
+    viewed,
+)
 from engine.value import is_number
 
 EVERY = slice(None)
@@ -77,7 +86,7 @@ def as_tuple(index: Any) -> tuple[Any, ...]:
     """The items of an index. As in PyTorch a list counts as a tuple if it holds more than numbers;
     NumPy takes a list of lists as one array, so there is a warning."""
     if isinstance(index, list) and any(map(is_item, index)):
-        if all(isinstance(x, (list, tuple)) for x in index):
+        if False not in [isinstance(x, (list, tuple)) for x in index]:
             warn(
                 "an index that is a list of lists is read as a tuple of lists; write "
                 "x[tuple(index)], or x[engine.tensor(index)] for one index of several dimensions"
@@ -94,17 +103,37 @@ def is_item(x: Any) -> bool:
 def separated(index: Any, shape: tuple[int, ...]) -> tuple[tuple[Any, ...], tuple[Any, ...] | None]:
     """The index in two steps: first a basic one, of integers, slices and None, then one of arrays
     on its result, or None where there are none."""
-    items = [as_item(x) for x in as_tuple(index)]
+    items = filled([as_item(x) for x in as_tuple(index)], shape)
+    if not hold_arrays(items):
+        return within(items, shape), None
     basic: list[Any] = []
     advanced: list[Any] = []
     d = 0
-    for item in filled(items, shape):
+    for item in items:
         for_basic, for_advanced, width = halves(item, shape, d)
         basic += for_basic
         advanced += for_advanced
         d += width
-    arrays = any(isinstance(x, np.ndarray) for x in advanced)
-    return tuple(basic), tuple(advanced) if arrays else None
+    return tuple(basic), tuple(advanced)
+
+
+def hold_arrays(items: list[Any]) -> bool:
+    """Whether an array is among the items of an index."""
+    for x in items:  # noqa: SIM110  any() makes a generator
+        if isinstance(x, np.ndarray):
+            return True
+    return False
+
+
+def within(items: list[Any], shape: tuple[int, ...]) -> tuple[Any, ...]:
+    """A basic index, whose places the shape has."""
+    d = 0
+    for item in items:
+        if type(item) is int:
+            check_place(item, shape[d], d)
+        if item is not None:
+            d += 1
+    return tuple(items)
 
 
 def halved(index: Any, x: Any) -> tuple[tuple[Any, ...], tuple[Any, ...] | None]:
@@ -116,13 +145,20 @@ def halved(index: Any, x: Any) -> tuple[tuple[Any, ...], tuple[Any, ...] | None]
 
 def filled(items: list[Any], shape: tuple[int, ...]) -> list[Any]:
     """The items with the first Ellipsis as the slices it stands for, and without the others."""
-    used = sum(x.ndim if is_mask(x) else 1 for x in items if x is not None and x is not Ellipsis)
+    used, ellipsis = 0, False
+    for x in items:
+        if x is Ellipsis:
+            ellipsis = True
+        elif x is not None:
+            used += x.ndim if is_mask(x) else 1
     if used > len(shape):
-        if not shape and all(type(x) is int for x in items):
+        if not shape and items == [x for x in items if type(x) is int]:
             raise IndexError(
                 "invalid index of a 0-dim tensor. Use `tensor.item()` to convert it to a number"
             )
         raise IndexError(f"too many indices for tensor of dimension {len(shape)}; got {used}")
+    if not ellipsis:
+        return items
     rest = [EVERY] * (len(shape) - used)
     out: list[Any] = []
     for item in items:
@@ -166,7 +202,20 @@ def check_mask(mask: Any, shape: tuple[int, ...], d: int) -> None:
 
 def trivial(basic: tuple[Any, ...]) -> bool:
     """Whether a basic index takes everything as it is."""
-    return all(type(x) is slice and x == EVERY for x in basic)
+    return last_part(basic) is EVERY
+
+
+def last_part(basic: tuple[Any, ...]) -> Any:
+    """The last item that is no slice of all of a dimension; EVERY where there is none."""
+    for x in reversed(basic):
+        if not is_every(x):
+            return x
+    return EVERY
+
+
+def is_every(x: Any) -> bool:
+    """Whether an item is a slice of all of a dimension."""
+    return type(x) is slice and x.start is None and x.stop is None and x.step is None
 
 
 # taking
@@ -192,9 +241,10 @@ class Index(Operation):
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, index: tuple[Any, ...]) -> Tensor:
-        ctx.shape = x._array.shape
+        array = array_of(x)
+        ctx.shape = interpreter.shape_of(array)
         save_index(ctx, index)
-        return make(np.asarray(taken(x._array, index), order="C"))
+        return make(np.asarray(taken(array, index), order="C"))
 
     @staticmethod
     def backward(ctx: Any, g: Tensor) -> Any:
@@ -262,18 +312,18 @@ def getitem(input: Tensor, index: Any) -> Tensor:
     basic, advanced = halved(index, input)
     if advanced is None:
         return basic_view(input, basic)
-    source = input if trivial(basic) else Slice.apply(input, basic)
-    return Index.apply(source, advanced)
+    source = input if trivial(basic) else viewed(Slice, (input, basic))
+    return applied(Index, (source, advanced))
 
 
 def basic_view(input: Tensor, basic: tuple[Any, ...]) -> Tensor:
     """The view that a basic index takes; its node is named as PyTorch's last step of it."""
-    if trivial(basic):
-        return Alias.apply(input, input._array.shape)
-    if basic == (None,):
+    last = last_part(basic)
+    if last is EVERY:
+        return viewed(Alias, (input, array_of(input).shape))
+    if last is None and len(basic) == 1:
         return unsqueeze(input, 0)
-    last = next(x for x in reversed(basic) if x != EVERY)
-    return (Select if type(last) is int else Slice).apply(input, basic)
+    return viewed(Select if type(last) is int else Slice, (input, basic))
 
 
 class IndexPut(InPlace):

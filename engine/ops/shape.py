@@ -12,10 +12,19 @@ from typing import Any
 
 import numpy as np
 
-from engine import dtypes, kernels, modes, views
+from engine import dtypes, interpreter, kernels, modes, views
 from engine.devices import contiguous_format, preserve_format
 from engine.nodes import Value, array_of
-from engine.ops.dims import Sizes, axis, broadcast, complete, each_axis, sizes
+from engine.ops.dims import (
+    Sizes,
+    axis,
+    broadcast,
+    complete,
+    each_axis,
+    inverse,
+    reverse,
+    sizes,
+)
 from engine.quiet import quiet
 from engine.tensors import (
     Operation,
@@ -28,6 +37,7 @@ from engine.tensors import (
     make,
     method,
     operation_node,
+    viewed,
 )
 
 
@@ -309,9 +319,9 @@ def set_(input: Tensor, source: Tensor) -> Tensor:
 class View(ViewOperation):
     @staticmethod
     def forward(ctx: Any, x: Tensor, shape: tuple[int, ...]) -> Tensor:
-        ctx.shape = x._array.shape
-        out = x._array.reshape(shape)
-        return make(x._array[...] if out is x._array else out)
+        array = array_of(x)
+        ctx.shape = interpreter.shape_of(array)
+        return make(array.reshape(shape))
 
     @staticmethod
     def backward(ctx: Any, g: Tensor) -> Any:
@@ -345,7 +355,7 @@ class UnsafeView(Operation):
 
 def shares(array: Any, shape: tuple[int, ...]) -> bool:
     """Whether the array in this shape can share its memory."""
-    if array.flags.c_contiguous or not array.size:
+    if interpreter.is_contiguous(array) or not array.size:
         return True
     return np.may_share_memory(array.reshape(shape), array)
 
@@ -356,13 +366,13 @@ def view(input: Tensor, *shape: Any) -> Tensor:
 
     RuntimeError where the elements do not lie in memory as the shape needs: use reshape.
     """
-    full = complete(sizes(shape), input._array.size)
-    if not shares(input._array, full):
+    full = complete(sizes(shape), array_of(input).size)
+    if not shares(array_of(input), full):
         raise RuntimeError(
             "view size is not compatible with input tensor's size and stride (at least one "
             "dimension spans across two contiguous subspaces). Use .reshape(...) instead."
         )
-    return View.apply(input, full)
+    return viewed(View, (input, full))
 
 
 @method
@@ -371,8 +381,11 @@ def reshape(input: Tensor, *shape: Any) -> Tensor:
 
     One size may be -1, then it follows.
     """
-    full = complete(sizes(shape), input._array.size)
-    return (View if shares(input._array, full) else UnsafeView).apply(input, full)
+    array = array_of(input)
+    full = complete(sizes(shape), array.size)
+    if shares(array, full):
+        return viewed(View, (input, full))
+    return applied(UnsafeView, (input, full))
 
 
 @method
@@ -425,17 +438,18 @@ def ravel(input: Tensor) -> Tensor:
 @method
 def squeeze(input: Tensor, dim: Any = None) -> Tensor:
     """Without the dimensions of size 1, or without those among dim that have it; a view."""
-    dropped = range(input.ndim) if dim is None else each_axis(dim, input.ndim)
-    shape = input._array.shape
-    kept = tuple(s for i, s in enumerate(shape) if not (s == 1 and i in dropped))
-    return Squeeze.apply(input, kept)
+    shape = interpreter.shape_of(array_of(input))
+    dropped = None if dim is None else each_axis(dim, len(shape))
+    kept = [s for i, s in enumerate(shape) if s != 1 or (dropped is not None and i not in dropped)]
+    return viewed(Squeeze, (input, tuple(kept)))
 
 
 @method
 def unsqueeze(input: Tensor, dim: int) -> Tensor:
     """With one more dimension, of size 1, at dim; a view."""
-    d, shape = axis(dim, input.ndim + 1), input._array.shape
-    return Unsqueeze.apply(input, (*shape[:d], 1, *shape[d:]))
+    shape = interpreter.shape_of(array_of(input))
+    d = axis(dim, len(shape) + 1)
+    return viewed(Unsqueeze, (input, (*shape[:d], 1, *shape[d:])))
 
 
 # broadcasting
@@ -444,8 +458,9 @@ def unsqueeze(input: Tensor, dim: int) -> Tensor:
 class Expand(ViewOperation):
     @staticmethod
     def forward(ctx: Any, x: Tensor, shape: tuple[int, ...]) -> Tensor:
-        same = x._array.shape == shape
-        return make(x._array[...] if same else np.broadcast_to(x._array, shape))
+        array = array_of(x)
+        same = interpreter.has_shape(array, shape)
+        return make(array[...] if same else np.broadcast_to(array, shape))
 
     @staticmethod
     def backward(ctx: Any, g: Tensor) -> Any:
@@ -471,9 +486,9 @@ def expand(input: Tensor, *sizes_: Any) -> Tensor:
             f"dimension {given.index(-1)}"
         )
     old = given[:new] + shape
-    full = tuple(n if s == -1 else s for s, n in zip(given, old, strict=True))
+    full = tuple([n if s == -1 else s for s, n in zip(given, old, strict=True)])
     check_expanded(full, old, shape, new)
-    return Expand.apply(input, full)
+    return viewed(Expand, (input, full))
 
 
 def check_expanded(full: Any, old: Any, shape: Any, new: int) -> None:
@@ -517,11 +532,11 @@ class Permute(ViewOperation):
     @staticmethod
     def forward(ctx: Any, x: Tensor, dims: tuple[int, ...]) -> Tensor:
         ctx.dims = dims
-        return make(x._array.transpose(dims))
+        return make(array_of(x).transpose(dims))
 
     @staticmethod
     def backward(ctx: Any, g: Tensor) -> Any:
-        return ctx._function.apply(g, tuple(np.argsort(ctx.dims).tolist())), None
+        return viewed(ctx._function, (g, inverse(ctx.dims))), None
 
 
 class Transpose(Permute):
@@ -542,20 +557,21 @@ def permute(input: Tensor, *dims: Any) -> Tensor:
             f"desired ordering of dimensions i.e. input.dim() = {input.ndim} is not equal to "
             f"len(dims) = {len(given)}"
         )
-    order = tuple(axis(d, input.ndim) for d in given)
+    order = tuple([axis(d, input.ndim) for d in given])
     if len(set(order)) < len(order):
         raise RuntimeError(f"permute(): duplicate dims are not allowed. Got {list(given)}")
-    return Permute.apply(input, order)
+    return viewed(Permute, (input, order))
 
 
 @method
 def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
     """A view with two dimensions exchanged."""
-    i, j = axis(dim0, input.ndim), axis(dim1, input.ndim)
-    order = list(range(input.ndim))
+    ndim = array_of(input).ndim
+    i, j = axis(dim0, ndim), axis(dim1, ndim)
+    order = list(range(ndim))
     if order:
         order[i], order[j] = order[j], order[i]
-    return Transpose.apply(input, tuple(order))
+    return viewed(Transpose, (input, tuple(order)))
 
 
 @method
@@ -573,12 +589,13 @@ def swapdims(input: Tensor, dim0: int, dim1: int) -> Tensor:
 @method
 def t(input: Tensor) -> Tensor:
     """The transposed matrix, a view; a tensor of fewer dimensions as it is."""
-    if input.ndim > 2:
+    ndim = array_of(input).ndim
+    if ndim > 2:
         raise RuntimeError(
-            f"t() expects a tensor with <= 2 dimensions, but self is {input.ndim}D; "
+            f"t() expects a tensor with <= 2 dimensions, but self is {ndim}D; "
             "use .transpose(dim0, dim1) or .mT"
         )
-    return T.apply(input, tuple(range(input.ndim))[::-1])
+    return viewed(T, (input, reverse(ndim)))
 
 
 @method
@@ -604,7 +621,7 @@ def moveaxis(input: Tensor, source: Sizes, destination: Sizes) -> Tensor:
 
 def reversed_dims(input: Tensor) -> Tensor:
     """A view with the dimensions in reverse order: the transposed matrix."""
-    return Permute.apply(input, tuple(range(input.ndim))[::-1])
+    return viewed(Permute, (input, reverse(array_of(input).ndim)))
 
 
 def matrix_transposed(input: Tensor) -> Tensor:
@@ -635,13 +652,14 @@ class PartialView(ViewOperation):
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, *how: Any) -> Tensor:
-        ctx.shape, ctx.how = x._array.shape, how
-        return make(ctx._function.take(x._array, *how))
+        array = array_of(x)
+        ctx.shape, ctx.how = interpreter.shape_of(array), how
+        return make(ctx._function.take(array, *how))
 
     @staticmethod
     def backward(ctx: Any, g: Tensor) -> Any:
-        whole = PutBack.apply(g, ctx._function, ctx.shape, ctx.how)
-        return whole, *(None for _ in ctx.how)
+        whole = applied(PutBack, (g, ctx._function, ctx.shape, ctx.how))
+        return whole, *[None] * len(ctx.how)
 
 
 class PutBack(Operation):
@@ -650,8 +668,9 @@ class PutBack(Operation):
     @staticmethod
     def forward(ctx: Any, g: Tensor, view: Any, shape: tuple[int, ...], how: Any) -> Tensor:
         ctx.view, ctx.how = view, how
-        whole = np.zeros(shape, g._array.dtype)
-        view.take(whole, *how)[...] = g._array
+        array = array_of(g)
+        whole = np.zeros(shape, interpreter.dtype_of(array))
+        view.take(whole, *how)[...] = array
         return make(whole)
 
     @staticmethod
@@ -690,7 +709,7 @@ def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
     first += n if first < 0 else 0
     if first + length > n:
         raise RuntimeError(f"start ({first}) + length ({length}) exceeds dimension size ({n}).")
-    return Slice.apply(input, along(d, slice(first, first + length)))
+    return viewed(Slice, (input, along(d, slice(first, first + length))))
 
 
 @method
@@ -705,7 +724,7 @@ def select(input: Tensor, dim: int, index: Any) -> Tensor:
             f"select(): index {i} out of range for tensor of size {list(input.shape)} at "
             f"dimension {d}"
         )
-    return Select.apply(input, along(d, i))
+    return viewed(Select, (input, along(d, i)))
 
 
 class Diagonal(PartialView):
@@ -722,7 +741,7 @@ def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Te
     i, j = axis(dim1, input.ndim), axis(dim2, input.ndim)
     if i == j:
         raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
-    return Diagonal.apply(input, offset, i, j)
+    return viewed(Diagonal, (input, offset, i, j))
 
 
 # memory seen otherwise
