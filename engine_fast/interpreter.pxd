@@ -118,14 +118,14 @@ cdef extern from "arrays.h":
 
 cdef extern from *:
     """
-    /* Each module has its own: none but these three may have one. */
-    #if defined(__PYX_HAVE__engine_fast__modes) || defined(__PYX_HAVE__engine_fast__depth) || \
-        defined(__PYX_HAVE__engine_fast__graph)
     #ifdef _MSC_VER
     #define ENGINE_OF_THREAD __declspec(thread)
     #else
     #define ENGINE_OF_THREAD __thread
     #endif
+    /* Each module has its own: none but these three may have one. */
+    #if defined(__PYX_HAVE__engine_fast__modes) || defined(__PYX_HAVE__engine_fast__depth) || \
+        defined(__PYX_HAVE__engine_fast__graph)
     static ENGINE_OF_THREAD struct {
         int grad_enabled, observed, walks;
         PyObject *running;

@@ -100,7 +100,7 @@ cdef Loop loop_of(str name, str kind):
     cdef np.ufunc ufunc = <np.ufunc> public
     cdef int i
     cdef Loop found
-    found.run = NULL
+    found.run, found.data = NULL, NULL
     for i in range(ufunc.ntypes):
         # `types` by its Python name: NumPy 2.5 declares it to Cython no more.
         if public.types[i][0] == kind and found.run == NULL:

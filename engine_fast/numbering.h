@@ -8,11 +8,11 @@
 typedef struct { Py_ssize_t used, slots; } engine_numbering_head;
 typedef struct { PyObject *key; Py_ssize_t number; } engine_numbering_slot;
 
-#define ENGINE_HEAD(numbering) ((engine_numbering_head *)PyByteArray_AS_STRING(numbering))
+#define ENGINE_HEAD_OF(numbering) ((engine_numbering_head *)PyByteArray_AS_STRING(numbering))
 
 /* Where x stands in the table, or the empty slot where it would. */
 static inline engine_numbering_slot *engine_slot(PyObject *numbering, PyObject *x) {
-    engine_numbering_head *head = ENGINE_HEAD(numbering);
+    engine_numbering_head *head = ENGINE_HEAD_OF(numbering);
     engine_numbering_slot *slots = (engine_numbering_slot *)(head + 1);
     size_t mask = (size_t)head->slots - 1;
     size_t i = (size_t)(((uint64_t)((uintptr_t)x >> 4) * 0x9E3779B97F4A7C15u) >> 32);
@@ -26,7 +26,7 @@ static inline Py_ssize_t engine_size(Py_ssize_t slots) {
 
 static inline void engine_clear(PyObject *numbering, Py_ssize_t slots) {
     memset(PyByteArray_AS_STRING(numbering), 0, engine_size(slots));
-    ENGINE_HEAD(numbering)->slots = slots;
+    ENGINE_HEAD_OF(numbering)->slots = slots;
 }
 
 static inline PyObject *engine_numbering(void) {
@@ -37,15 +37,15 @@ static inline PyObject *engine_numbering(void) {
 
 /* Twice the slots; where there is no memory, the table stays as it is. */
 static int engine_grow(PyObject *numbering) {
-    engine_numbering_head head = *ENGINE_HEAD(numbering);
+    engine_numbering_head head = *ENGINE_HEAD_OF(numbering);
     Py_ssize_t before = head.slots * sizeof(engine_numbering_slot);
     engine_numbering_slot *old = PyMem_RawMalloc(before);
     if (!old) return PyErr_NoMemory(), -1;
-    memcpy(old, ENGINE_HEAD(numbering) + 1, before);
+    memcpy(old, ENGINE_HEAD_OF(numbering) + 1, before);
     int done = PyByteArray_Resize(numbering, engine_size(2 * head.slots));
     if (done == 0) {
         engine_clear(numbering, 2 * head.slots);
-        ENGINE_HEAD(numbering)->used = head.used;
+        ENGINE_HEAD_OF(numbering)->used = head.used;
         for (Py_ssize_t i = 0; i < head.slots; i++)
             if (old[i].key) *engine_slot(numbering, old[i].key) = old[i];
     }
@@ -56,7 +56,7 @@ static int engine_grow(PyObject *numbering) {
 static inline int engine_is_new(PyObject *numbering, PyObject *x) {
     engine_numbering_slot *slot = engine_slot(numbering, x);
     if (slot->key) return 0;
-    engine_numbering_head *head = ENGINE_HEAD(numbering);
+    engine_numbering_head *head = ENGINE_HEAD_OF(numbering);
     slot->key = x;
     slot->number = -1;
     head->used++;

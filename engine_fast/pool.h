@@ -69,9 +69,12 @@ typedef struct engine_block {
     struct engine_block *next, *previous; /* among those that have room */
     void *freed;                          /* places that were used, each holding the next */
     Py_ssize_t fresh, live;               /* places never used come last; nodes in use */
-    Py_ssize_t align;                     /* places by 16 bytes: else words lie across two lines of
+    Py_ssize_t padding;                   /* places by 16 bytes: else words lie across two lines of
                                              the cache, and what was just written is waited for */
 } engine_block;
+typedef char engine_block_is_whole[
+    sizeof(void *) != 8 || (sizeof(engine_block) % 16 == 0 && ENGINE_NODE % 16 == 0) ? 1 : -1
+];
 
 static struct {
     engine_block *open;      /* the blocks that have room, the one in use first */
@@ -80,9 +83,12 @@ static struct {
     destructor others;       /* frees objects of subclasses */
     char blank[ENGINE_NODE]; /* a node as it is born */
     int held[ENGINE_HELD];   /* where in it the objects stand that it holds: None as yet */
-    PyObject *late;          /* dead nodes of calls that were too deep, and how deep calls are */
-    int depth;
 } engine_nodes;
+
+static ENGINE_OF_THREAD struct {
+    PyObject *late; /* dead nodes of calls that were too deep, and how deep calls are */
+    int depth;
+} engine_dying;
 
 #define ENGINE_PLACES_OF_BLOCK ((ENGINE_BLOCK - (Py_ssize_t)sizeof(engine_block)) / ENGINE_NODE)
 
@@ -169,8 +175,9 @@ static inline PyObject *engine_bare(PyObject *cls) {
 
 /* What Cython's constructor asks for; it sets the objects to None once more. */
 static inline PyObject *engine_born(PyTypeObject *type, Py_ssize_t n) {
-    PyObject *x = engine_bare((PyObject *)type);
-    (void)n;
+    PyObject *x;
+    if (type != engine_nodes.type) return PyType_GenericAlloc(type, n); /* of a cdef subclass */
+    x = engine_bare((PyObject *)type);
     for (int i = 0; x && i < ENGINE_HELD; i++) Py_DECREF(Py_None);
     return x;
 }
@@ -190,6 +197,12 @@ static inline void engine_freed(void *x) {
         engine_block_unlink(block);
         engine_unmap(block, ENGINE_BLOCK);
     }
+}
+
+/* What Cython's destructor asks for. */
+static inline void engine_free(void *x) {
+    if (Py_TYPE(x) == engine_nodes.type) engine_freed(x);
+    else PyObject_GC_Del(x);
 }
 
 /* The word in front of a node that nothing looks at holds the next of a chain. */
@@ -229,14 +242,14 @@ static inline void engine_dead(PyObject *x) {
         engine_nodes.others(x);
         return;
     }
-    engine_chain(x, engine_nodes.depth < ENGINE_NESTED ? &dead : &engine_nodes.late);
-    engine_nodes.depth++;
+    engine_chain(x, engine_dying.depth < ENGINE_NESTED ? &dead : &engine_dying.late);
+    engine_dying.depth++;
     engine_free_chain(dead);
-    while (engine_nodes.depth == 1 && (dead = engine_nodes.late)) {
-        engine_nodes.late = NULL;
+    while (engine_dying.depth == 1 && (dead = engine_dying.late)) {
+        engine_dying.late = NULL;
         engine_free_chain(dead);
     }
-    engine_nodes.depth--;
+    engine_dying.depth--;
 }
 
 /* Where a node holds objects is seen by the None that Cython's constructor puts there. */
@@ -262,7 +275,7 @@ static inline int engine_pool(PyObject *cls) {
     Py_DECREF(first);
     if (engine_nodes.type) {
         type->tp_alloc = engine_born;
-        type->tp_free = engine_freed;
+        type->tp_free = engine_free;
         type->tp_dealloc = engine_dead;
     }
     return 0;

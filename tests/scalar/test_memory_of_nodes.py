@@ -3,6 +3,7 @@
 import gc
 import random
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -142,3 +143,38 @@ def test_a_graph_goes_while_another_is_going():
     assert [w.data for w in inner] == [2.0 * i for i in range(len(inner))]
     fresh = [Value(1.0) + 1.0 for _ in range(3 * BLOCKS)]
     assert len({id(w) for w in (*inner, *fresh)}) == len(inner) + len(fresh)
+
+
+class Waits:
+    """Does not die before it may: for ten seconds at most."""
+
+    def __init__(self):
+        self.dying, self.may_die = threading.Event(), threading.Event()
+
+    def __del__(self):
+        self.dying.set()
+        self.may_die.wait(10)
+
+
+def free_a_node_that_holds(slow):
+    v = Value(1.0) + 1.0
+    v.notes = slow.pop()
+
+
+def test_a_graph_goes_while_another_thread_is_slow_to_free_its_own():
+    slow = Waits()
+    dying, may_die, given = slow.dying, slow.may_die, [slow]
+    del slow
+    thread = threading.Thread(target=free_a_node_that_holds, args=(given,))
+    thread.start()
+    assert dying.wait(10)
+    end = v = Value(1.0)
+    for _ in range(1000):  # deeper than frees of frees go
+        v = through_a_user_function(v)
+    held = sys.getrefcount(end)
+    del v
+    gc.collect()
+    freed = sys.getrefcount(end) < held
+    may_die.set()
+    thread.join()
+    assert freed
