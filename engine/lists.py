@@ -183,7 +183,7 @@ def maximum(*xs: Any, out: Any = None) -> Any:
     """
     if len(xs) == 1 and is_list(xs[0]):
         xs = tuple(xs[0])
-    if len(xs) == 2 or not all(isinstance(x, Value) or value.is_number(x) for x in xs):
+    if len(xs) == 2 or not all(map(registry.is_scalar, xs)):
         return registry.RULES["maximum"](*xs, out=out)
     return run("maximum", as_list(xs, "maximum"))
 

@@ -44,7 +44,7 @@ class Rule:
         self.selection = selection
         self.plan: Any = None  # what operations on Tensors ask of it, theirs to keep
         self._slopes: Callable[..., Any] | None = None
-        self.is_method = self.arity == 1 and self.name in vars(Value)
+        self.is_method = self.name in vars(Value) and self.operands[-1] != "k"
         if self.arity not in (1, 2):
             raise TypeError(f"rule {self.name}: needs one or two operands; got {self.arity}")
 
@@ -73,8 +73,8 @@ class Rule:
             return out._receive(self, operands)
         if len(operands) != self.arity:
             raise TypeError(f"{self.name}: needs {self.arity} operands; got {len(operands)}")
-        if self.is_method and isinstance(operands[0], Value):
-            return getattr(operands[0], self.name)()
+        if self.is_method and isinstance(operands[0], Value) and is_scalar(operands[-1]):
+            return getattr(operands[0], self.name)(*operands[1:])
         for x in operands:
             if hasattr(x, "_apply_rule"):
                 return x._apply_rule(self, operands)
@@ -92,6 +92,11 @@ class Rule:
 
     def __repr__(self) -> str:
         return f"<rule {self.name}({', '.join(self.operands)})>"
+
+
+def is_scalar(x: Any) -> bool:
+    """Whether x is a Value or a number."""
+    return isinstance(x, Value) or value.is_number(x)
 
 
 def rule(function: Any = None, *, selection: bool = False) -> Any:
