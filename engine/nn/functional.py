@@ -36,6 +36,7 @@ from engine.nn.activations import (
 )
 from engine.ops.linear import linear as linear
 from engine.ops.losses import CrossEntropy, NllLoss, all_count, extremes
+from engine.ops.normalization import Standardize
 from engine.tensors import Tensor
 
 # Activations
@@ -165,13 +166,13 @@ def layer_norm(
     Raises RuntimeError unless the input ends in them.
     """
     sizes = tuple(normalized_shape)
-    if not sizes or tuple(input.shape[-len(sizes) :]) != sizes:
+    if not sizes or input.shape[-len(sizes) :] != sizes:
         raise RuntimeError(
             f"layer_norm: input must end in the sizes {sizes} of normalized_shape; "
             f"got {tuple(input.shape)}"
         )
     for name, x in (("weight", weight), ("bias", bias)):
-        if x is not None and tuple(x.shape) != sizes:
+        if x is not None and x.shape != sizes:
             raise RuntimeError(
                 f"layer_norm: {name} must be of the shape {sizes} of normalized_shape; "
                 f"got {tuple(x.shape)}"
@@ -182,10 +183,7 @@ def layer_norm(
 def _layer_norm(
     x: Tensor, count: int, weight: Tensor | None, bias: Tensor | None, eps: float
 ) -> Tensor:
-    dims = tuple(range(-count, 0))
-    centred = x - x.mean(dims, keepdim=True)
-    variance = (centred * centred).mean(dims, keepdim=True)
-    output = centred * (variance + eps).rsqrt()
+    output = Standardize.apply(x, count, eps)
     output = output if weight is None else output * weight
     return output if bias is None else output + bias
 

@@ -16,6 +16,7 @@ from engine.ops import (
     linear as linear,
     logic as logic,
     losses as losses,
+    normalization as normalization,
     order as order,
     piecewise as piecewise,
     probabilities as probabilities,
