@@ -87,6 +87,11 @@ def kernel_spread(contender: str, tiny: bool) -> Work:
     return kernel("spread", numbers(1).reshape(()), (64, 10), (0, 1))
 
 
+@row("kernel: a row of 10 as 64x10", *ENGINE, unit="call")
+def kernel_expanded(contender: str, tiny: bool) -> Work:
+    return kernel("expanded", numbers(10), (64, 10))
+
+
 @row("kernel: matrix product of 1x2 and 2x16, float32", *ENGINE, unit="call")
 def kernel_matmul(contender: str, tiny: bool) -> Work:
     return kernel("matmul_forward", numbers(1, 2), numbers(2, 16))

@@ -95,6 +95,11 @@ def spread(g: Any, shape: tuple[int, ...], dims: tuple[int, ...]) -> Any:
     return np.broadcast_to(g.reshape(kept), shape)
 
 
+def expanded(x: Any, shape: tuple[int, ...]) -> Any:
+    """x in a shape that it broadcasts to; nothing is copied, nothing may be written."""
+    return np.broadcast_to(x, shape)
+
+
 def matmul_forward(a: Any, b: Any) -> Any:
     """The matrix product a @ b, as np.matmul."""
     with quiet():

@@ -428,6 +428,23 @@ cpdef spread(np.ndarray g, tuple shape, tuple dims):
     return seen(g, n, sizes, steps)
 
 
+cpdef expanded(np.ndarray x, tuple shape):
+    cdef np.npy_intp sizes[64]
+    cdef np.npy_intp steps[64]
+    cdef int d, own, n = len(shape), missing = n - np.PyArray_NDIM(x)
+    if n > 64 or missing < 0:
+        return by_numpy.expanded(x, shape)
+    for d in range(n):
+        sizes[d], steps[d], own = shape[d], 0, d - missing
+        if own < 0 and sizes[d] >= 0:
+            continue
+        if own >= 0 and np.PyArray_DIM(x, own) == sizes[d]:
+            steps[d] = np.PyArray_STRIDE(x, own)
+        elif own < 0 or np.PyArray_DIM(x, own) != 1 or sizes[d] < 0:
+            return by_numpy.expanded(x, shape)  # which refuses it
+    return seen(x, n, sizes, steps)
+
+
 cdef np.ndarray seen(np.ndarray g, int n, np.npy_intp *sizes, np.npy_intp *steps):
     """The memory of g with another shape, to be read."""
     Py_INCREF(<object> <PyObject *> described(g))  # which the new array takes over

@@ -1,6 +1,7 @@
 """The compiled kernels give what their NumPy versions give, whatever arrays they meet."""
 
 import inspect
+import re
 
 import numpy as np
 import pytest
@@ -130,6 +131,22 @@ def test_sums_and_what_they_spread_back_are_those_of_numpy(data, rows, columns):
     assert same(found, right)
     assert not found.flags.writeable
     assert np.shares_memory(found, total) == bool(x.size)
+
+
+@given(st.data(), st.integers(0, 2), st.integers(0, 2))
+def test_arrays_in_a_larger_shape_are_those_of_numpy(data, rows, columns):
+    x = data.draw(matrices(rows, columns))
+    shape = data.draw(st.lists(st.integers(-1, 2), max_size=4).map(tuple))
+    try:
+        right = kernels.expanded(x, shape)
+    except ValueError as error:
+        with pytest.raises(ValueError, match=re.escape(str(error))):
+            fast.expanded(x, shape)
+        return
+    found = fast.expanded(x, shape)
+    assert same(found, right)
+    assert not found.flags.writeable
+    assert np.shares_memory(found, x) == bool(found.size)
 
 
 @pytest.mark.parametrize("shape", [(1,), (9,), (129,), (64, 10), (512, 33), (3, 50, 70)], ids=str)

@@ -49,7 +49,7 @@ class Collect(Operation):
             array = array // ctx.count._array if whole else array / ctx.count._array
         out = make(array.astype(x._array.dtype, copy=False))
         ctx.how = how
-        save_index(ctx, places, x, src, out)
+        save_index(ctx, places, (x, src, out))
         return out
 
     @staticmethod

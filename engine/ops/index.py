@@ -44,6 +44,7 @@ from engine.tensors import (
 from engine.value import is_number
 
 EVERY = slice(None)
+ndarray = np.ndarray
 
 
 # what stands in the brackets
@@ -57,29 +58,34 @@ def as_item(item: Any) -> Any:
         if item.step is not None and operator.index(item.step) < 1:
             raise ValueError(f"step must be greater than zero; got {item.step}; flip reverses")
         return item
+    if isinstance(item, nodes.TensorBase):
+        return as_places(array_of(item))
     if isinstance(item, (bool, int, np.integer, np.bool_)):
         return np.asarray(item) if isinstance(item, (bool, np.bool_)) else int(item)
-    return as_places(item)
+    return as_places(item if isinstance(item, ndarray) else listed(item))
 
 
-def as_places(item: Any) -> Any:
-    """A list, an array or a Tensor as an array of places or a mask, or one place as an int."""
-    if not isinstance(item, (Tensor, np.ndarray, list, tuple, range)):
+def listed(item: Any) -> Any:
+    """A list of places, or of bools, as an array."""
+    if not isinstance(item, (list, tuple, range)):
         raise IndexError(
             "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are "
             f"valid indices (got {type(item).__name__})"
         )
-    array = getattr(item, "_array", item)
-    if not isinstance(array, np.ndarray):
-        array = np.asarray([x.tolist() if isinstance(x, Tensor) else x for x in item])
-        array = array if array.size else array.astype(np.int64)
-    if array.dtype.kind not in "iub":
+    array = np.asarray([x.tolist() if isinstance(x, Tensor) else x for x in item])
+    return array if array.size else array.astype(np.int64)
+
+
+def as_places(array: Any) -> Any:
+    """An array of places or a mask, or one place as an int."""
+    kind = interpreter.dtype_of(array).kind
+    if kind not in "iub":
         raise IndexError(
             f"tensors used as indices must be long, int, byte or bool tensors; got {array.dtype}"
         )
-    if array.dtype == np.uint8:
-        array = array.astype(bool)
-    return int(array) if array.ndim == 0 and array.dtype.kind != "b" else array
+    if kind == "u" and array.dtype == np.uint8:
+        return array.astype(bool)
+    return int(array) if array.ndim == 0 and kind != "b" else array
 
 
 def as_tuple(index: Any) -> tuple[Any, ...]:
@@ -120,7 +126,7 @@ def separated(index: Any, shape: tuple[int, ...]) -> tuple[tuple[Any, ...], tupl
 def hold_arrays(items: list[Any]) -> bool:
     """Whether an array is among the items of an index."""
     for x in items:  # noqa: SIM110  any() makes a generator
-        if isinstance(x, np.ndarray):
+        if isinstance(x, ndarray):
             return True
     return False
 
@@ -140,7 +146,7 @@ def halved(index: Any, x: Any) -> tuple[tuple[Any, ...], tuple[Any, ...] | None]
     """An index of a Tensor in two steps, at once for a mask of its own shape."""
     if isinstance(index, nodes.TensorBase) and is_mask_of(index, x):
         return (), (array_of(index),)
-    return separated(index, x._array.shape)
+    return separated(index, interpreter.shape_of(array_of(x)))
 
 
 def filled(items: list[Any], shape: tuple[int, ...]) -> list[Any]:
@@ -168,7 +174,7 @@ def filled(items: list[Any], shape: tuple[int, ...]) -> list[Any]:
 
 
 def is_mask(item: Any) -> bool:
-    return isinstance(item, np.ndarray) and item.dtype.kind == "b"
+    return isinstance(item, ndarray) and interpreter.dtype_of(item).kind == "b"
 
 
 def halves(item: Any, shape: tuple[int, ...], d: int) -> tuple[list[Any], list[Any], int]:
@@ -180,7 +186,7 @@ def halves(item: Any, shape: tuple[int, ...], d: int) -> tuple[list[Any], list[A
     if is_mask(item):
         check_mask(item, shape, d)
         return ([EVERY] * item.ndim, [item], item.ndim) if item.ndim else ([None], [item[None]], 0)
-    if isinstance(item, np.ndarray):
+    if isinstance(item, ndarray):
         return [EVERY], [item], 1
     return [item], [EVERY], item is not None
 
@@ -221,12 +227,12 @@ def is_every(x: Any) -> bool:
 # taking
 
 
-def save_index(ctx: Any, index: tuple[Any, ...], *others: Tensor) -> None:
+def save_index(ctx: Any, index: tuple[Any, ...], others: tuple[Any, ...] = ()) -> None:
     """Keep an index for backward, and other tensors. Its arrays are copied: changing the tensor
     that they came from must not change a gradient."""
     if True in ctx.needs_input_grad and modes.is_grad_enabled():
-        ctx.index = tuple(None if isinstance(x, np.ndarray) else x for x in index)
-        arrays = [make(x.copy()) for x in index if isinstance(x, np.ndarray)]
+        ctx.index = tuple([None if isinstance(x, ndarray) else x for x in index])
+        arrays = [make(x.copy()) for x in index if isinstance(x, ndarray)]
         ctx.save_for_backward(*others, *arrays)
 
 
@@ -244,7 +250,7 @@ class Index(Operation):
         array = array_of(x)
         ctx.shape = interpreter.shape_of(array)
         save_index(ctx, index)
-        return make(np.asarray(taken(array, index), order="C"))
+        return make(taken(array, index))
 
     @staticmethod
     def backward(ctx: Any, g: Tensor) -> Any:
@@ -267,11 +273,12 @@ class AddBack(Operation):
 
 
 def taken(array: Any, index: tuple[Any, ...]) -> Any:
-    """The elements of an array; IndexError as PyTorch's."""
+    """The elements of an array, row by row; IndexError as PyTorch's."""
     try:
-        return array[index]
+        found = array[index]
     except IndexError as error:
         raise IndexError(str(error).replace("axis", "dimension")) from None
+    return found if interpreter.is_contiguous(found) else np.asarray(found, order="C")
 
 
 def put_into(array: Any, index: tuple[Any, ...], values: Any, accumulate: bool) -> None:
