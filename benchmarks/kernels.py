@@ -92,6 +92,42 @@ def kernel_expanded(contender: str, tiny: bool) -> Work:
     return kernel("expanded", numbers(10), (64, 10))
 
 
+@row("kernel: sums of rows, 64x10, float32", *ENGINE, unit="call")
+def kernel_sum_of_rows(contender: str, tiny: bool) -> Work:
+    return kernel("sum_forward", numbers(64, 10), (1,), False)
+
+
+@row("kernel: rows less their means, 64x10, float32", *ENGINE, unit="call")
+def kernel_centred(contender: str, tiny: bool) -> Work:
+    return kernel("centred", numbers(64, 10), (1,))
+
+
+@row("kernel: largest of each row, 64x10, float32", *ENGINE, unit="call")
+def kernel_extreme(contender: str, tiny: bool) -> Work:
+    return kernel("extreme_forward", numbers(64, 10), (1,), False, True)
+
+
+@row("kernel: softmax of rows, 64x10, float32", *ENGINE, unit="call")
+def kernel_softmax(contender: str, tiny: bool) -> Work:
+    return kernel("softmax_forward", numbers(64, 10), (1,), False)
+
+
+@row("kernel: gradient of a softmax, 64x10, float32", *ENGINE, unit="call")
+def kernel_softmax_backward(contender: str, tiny: bool) -> Work:
+    return kernel("softmax_backward", numbers(64, 10), numbers(64, 10), (1,), False)
+
+
+@row("kernel: one number of each row, 64x10, float32", *ENGINE, unit="call")
+def kernel_taken(contender: str, tiny: bool) -> Work:
+    return kernel("taken", *scores(), 1)
+
+
+@row("kernel: gradient of one number of each row, 64x10", *ENGINE, unit="call")
+def kernel_put_back(contender: str, tiny: bool) -> Work:
+    _, places = scores()
+    return kernel("put_back", numbers(64, 1), places, 1, (64, 10))
+
+
 @row("kernel: matrix product of 1x2 and 2x16, float32", *ENGINE, unit="call")
 def kernel_matmul(contender: str, tiny: bool) -> Work:
     return kernel("matmul_forward", numbers(1, 2), numbers(2, 16))

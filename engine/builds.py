@@ -22,7 +22,7 @@ IN_PLACE = (
     *("function", "graph", "differentiation", "views", "tensors", "tape"),
 )
 # Those that `engine.ops` holds: what operations of nearly every net are made of.
-OPS = ("elementwise", "dims", "shape", "index", "linear", "reduce")
+OPS = ("elementwise", "dims", "shape", "index", "linear", "join", "reduce", "order")
 TO_BUILD = (
     "build it with `python setup.py build_ext --inplace` in a clone, or install again where there "
     "is a C compiler (ENGINE_REQUIRE_EXTENSIONS=1 shows what stops it)"

@@ -85,7 +85,10 @@ def to_numpy(d: Any) -> Any:
 
 def promoted(arrays: Any, numbers: Any) -> Any:
     """The NumPy dtype of a result made of arrays and Python numbers."""
-    wide = [a.dtype for a in arrays if a.ndim] or [a.dtype for a in arrays]
+    kinds = [a.dtype for a in arrays]
+    if not numbers and kinds.count(kinds[0]) == len(kinds) and kinds[0].isnative:
+        return kinds[0]
+    wide = [a.dtype for a in arrays if a.ndim] or kinds
     result = highest(wide)
     lesser = [a.dtype for a in arrays if not a.ndim]
     lesser += [of_number(within_64_bits(x)) for x in numbers]

@@ -6,6 +6,7 @@ fresh, but the steps of optimizers change what they are given. Whatever a compil
 built for it hands to these.
 """
 
+import math
 from typing import Any
 
 import numpy as np
@@ -86,6 +87,55 @@ def sum_forward(x: Any, dims: tuple[int, ...], keepdim: bool) -> Any:
             return np.asarray(x.sum(dims, np.float32, keepdims=keepdim).astype(x.dtype))
         wide = None if kind in "fd" else np.int64
         return np.asarray(x.sum(dims, wide, keepdims=keepdim))
+
+
+def centred(x: Any, dims: tuple[int, ...]) -> Any:
+    """x less its mean over these dimensions."""
+    n = math.prod([x.shape[d] for d in dims])
+    with quiet():
+        return np.asarray(x - sum_forward(x, dims, True) / np.asarray(n, x.dtype))
+
+
+def extreme_forward(x: Any, dims: tuple[int, ...], keepdim: bool, largest: bool) -> Any:
+    """The largest or the smallest number over these dimensions, nan if any is; not of none."""
+    y = x.max(dims, keepdims=keepdim) if largest else x.min(dims, keepdims=keepdim)
+    return np.asarray(y)
+
+
+def softmax_forward(x: Any, dims: tuple[int, ...], log: bool) -> Any:
+    """e ** x over its sum along these dimensions, or the logarithm of that; float16 is computed in
+    float32."""
+    a = x.astype(np.float32) if x.dtype.char == "e" else x
+    with quiet():
+        y = np.subtract(a, a.max(dims, keepdims=True, initial=-np.inf))
+        powers = np.exp(y)
+        total = powers.sum(dims, keepdims=True)
+        y = y - np.log(total) if log else powers / total
+        return np.asarray(y, x.dtype)
+
+
+def softmax_backward(g: Any, y: Any, dims: tuple[int, ...], log: bool) -> Any:
+    """The gradient of x, given that of what softmax_forward made of it, y: g - e**y sum(g) for the
+    logarithm, else g y - y sum(g y)."""
+    kind = y.dtype
+    if kind.char == "e":
+        g, y = g.astype(np.float32), y.astype(np.float32)
+    with quiet():
+        g, y = (g, np.exp(y)) if log else (g * y, y)
+        return np.asarray(g - y * g.sum(dims, keepdims=True), kind)
+
+
+def taken(x: Any, places: Any, dim: int) -> Any:
+    """What stands in x at these places along dim, int64; else places has the shape of x."""
+    elements = np.take_along_axis(np.atleast_1d(x), np.atleast_1d(places), dim)
+    return elements.reshape(places.shape)
+
+
+def put_back(x: Any, places: Any, dim: int, shape: tuple[int, ...]) -> Any:
+    """Zeros of this shape, but for the elements of x at these places along dim, none twice."""
+    out = np.zeros(shape or 1, x.dtype)
+    np.put_along_axis(out, np.atleast_1d(places), x.reshape(places.shape or 1), dim)
+    return out.reshape(shape)
 
 
 def spread(g: Any, shape: tuple[int, ...], dims: tuple[int, ...]) -> Any:

@@ -14,7 +14,7 @@ from engine_fast cimport elementary as m
 from cpython.object cimport PyObject, PyTypeObject
 from cpython.ref cimport Py_INCREF
 from libc.math cimport sqrt, sqrtf
-from libc.string cimport memcpy
+from libc.string cimport memcpy, memset
 
 np.import_array()
 
@@ -359,6 +359,7 @@ cpdef put_number(np.ndarray x, np.ndarray mask, object number):
 
 
 cdef Elementwise multiply = Elementwise(numpy.multiply)
+cdef Elementwise divide = Elementwise(numpy.divide)
 
 
 cdef void square_slope(const real *g, const real *a, real *out, np.npy_intp n) noexcept nogil:
@@ -387,18 +388,6 @@ cpdef power_backward(np.ndarray g, np.ndarray a, double k):
         )
         return out
     return multiply.run(g, multiply.run(a, 2.0))
-
-
-cpdef sum_forward(np.ndarray x, tuple dims, bint keepdim):
-    cdef int kind = np.PyArray_TYPE(x)
-    cdef np.ndarray y
-    cdef np.npy_intp n = np.PyArray_SIZE(x)
-    cdef bint all_of_them = len(dims) == np.PyArray_NDIM(x) and not keepdim and n > 0
-    if not all_of_them or not (plain(x, np.NPY_FLOAT32) or plain(x, np.NPY_FLOAT64)):
-        return by_numpy.sum_forward(x, dims, keepdim)
-    y = np.PyArray_ZEROS(0, NULL, kind, 0)
-    total(sums[kind == np.NPY_FLOAT64], data_of(x), data_of(y), n, np.PyArray_ITEMSIZE(x))
-    return y
 
 
 cdef extern from "numpy/arrayobject.h":
@@ -517,12 +506,17 @@ cdef inline void *data_of(np.ndarray x) noexcept:
     return NULL if x is None else np.PyArray_DATA(x)
 
 
-# NumPy's own loops for e ** x, log and sums: the same numbers to the last bit.
-cdef Loop[2] exps, logs, sums  # for float32 and float64
-for _kind in range(2):
-    exps[_kind] = loop_of("exp", "d" if _kind else "f")
-    logs[_kind] = loop_of("log", "d" if _kind else "f")
-    sums[_kind] = loop_of("add", "d" if _kind else "f")
+# NumPy's own loops for e ** x, log, sums and others: the same numbers to the last bit.
+cdef Loop[2] exps, logs, sums, differences, products, quotients, maxima, minima
+for _kind, _letter in enumerate("fd"):  # float32 and float64
+    exps[_kind] = loop_of("exp", _letter)
+    logs[_kind] = loop_of("log", _letter)
+    sums[_kind] = loop_of("add", _letter)
+    differences[_kind] = loop_of("subtract", _letter)
+    products[_kind] = loop_of("multiply", _letter)
+    quotients[_kind] = loop_of("divide", _letter)
+    maxima[_kind] = loop_of("maximum", _letter)
+    minima[_kind] = loop_of("minimum", _letter)
 
 
 cdef inline void each(Loop loop, void *x, void *y, np.npy_intp n, np.npy_intp size) noexcept nogil:
@@ -540,6 +534,295 @@ cdef inline void total(Loop loop, void *x, void *y, np.npy_intp n, np.npy_intp s
     data[0], data[1], data[2] = <char *> y, <char *> x, <char *> y
     steps[0], steps[1], steps[2] = 0, size, 0
     loop.run(data, &n, steps, loop.data)
+
+
+cdef struct Block:
+    np.npy_intp outer, n, inner  # the sizes of a packed array before, in and behind what is reduced
+
+
+cdef bint is_block(np.ndarray x, tuple dims, Block *b):
+    """Whether x holds packed floats, and these dimensions of it lie side by side."""
+    cdef np.npy_intp sizes[3]
+    cdef int d, found = 0, part = 0
+    sizes[0] = sizes[1] = sizes[2] = 1
+    for d in range(np.PyArray_NDIM(x)):
+        if d in dims:
+            if part == 2:
+                return False
+            part, found = 1, found + 1
+        elif part == 1:
+            part = 2
+        sizes[part] *= np.PyArray_DIM(x, d)
+    b.outer, b.n, b.inner = sizes[0], sizes[1], sizes[2]
+    return (
+        found == len(dims)
+        and (found or np.PyArray_NDIM(x) == 0)
+        and (plain(x, np.NPY_FLOAT32) or plain(x, np.NPY_FLOAT64))
+    )
+
+
+cdef np.ndarray without(np.ndarray x, tuple dims, bint keepdim):
+    """An array for what a reduction of x over dims gives."""
+    cdef np.npy_intp sizes[64]
+    cdef int d, n = 0
+    for d in range(np.PyArray_NDIM(x)):
+        if d not in dims:
+            sizes[n] = np.PyArray_DIM(x, d)
+            n += 1
+        elif keepdim:
+            sizes[n] = 1
+            n += 1
+    return empty(n, sizes, np.PyArray_TYPE(x))
+
+
+cdef void fold(
+    Loop loop, const void *x, void *y, Block b, np.npy_intp size, bint skip
+) noexcept nogil:
+    """y = f(y, x) along what is reduced, as NumPy goes: a line in one loop, or row after row. Of
+    each the first may be skipped, which y starts with."""
+    cdef char *data[3]
+    cdef np.npy_intp steps[3]
+    cdef np.npy_intp i, o, row = b.inner * size
+    cdef np.npy_intp many = b.n - skip if b.inner == 1 else b.inner
+    cdef np.npy_intp rows = 1 if b.inner == 1 else b.n - skip
+    steps[0] = steps[2] = 0 if b.inner == 1 else size
+    steps[1] = size
+    data[1] = <char *> x
+    for o in range(b.outer if many else 0):
+        data[1] += skip * row
+        for i in range(rows):
+            data[0] = data[2] = <char *> y + o * row
+            loop.run(data, &many, steps, loop.data)
+            data[1] += many * size
+
+
+cdef void unfold(
+    Loop loop, const void *x, const void *t, void *y, Block b, np.npy_intp size
+) noexcept nogil:
+    """y = f(x, t), where t holds one number for each line of what is reduced."""
+    cdef char *data[3]
+    cdef np.npy_intp steps[3]
+    cdef np.npy_intp i, o, row = b.inner * size
+    cdef np.npy_intp many = b.n if b.inner == 1 else b.inner
+    cdef np.npy_intp rows = 1 if b.inner == 1 else b.n
+    steps[0] = steps[2] = size
+    steps[1] = 0 if b.inner == 1 else size
+    data[0], data[2] = <char *> x, <char *> y
+    for o in range(b.outer if many else 0):
+        for i in range(rows):
+            data[1] = <char *> t + o * row
+            loop.run(data, &many, steps, loop.data)
+            data[0] += many * size
+            data[2] += many * size
+
+
+cdef void both(
+    Loop loop, const void *a, const void *b, void *y, np.npy_intp n, np.npy_intp size
+) noexcept nogil:
+    """y = f(a, b) for n numbers of that size, packed."""
+    cdef char *data[3]
+    cdef np.npy_intp steps[3]
+    data[0], data[1], data[2] = <char *> a, <char *> b, <char *> y
+    steps[0] = steps[1] = steps[2] = size
+    loop.run(data, &n, steps, loop.data)
+
+
+cpdef sum_forward(np.ndarray x, tuple dims, bint keepdim):
+    cdef np.ndarray y
+    cdef Block b
+    if not is_block(x, dims, &b):
+        return by_numpy.sum_forward(x, dims, keepdim)
+    y = without(x, dims, keepdim)
+    memset(data_of(y), 0, np.PyArray_NBYTES(y))
+    reduce(&sums[0], x, y, b, 0)
+    return y
+
+
+cpdef centred(np.ndarray x, tuple dims):
+    cdef np.ndarray t, y
+    cdef Block b
+    cdef int kind = np.PyArray_TYPE(x) == np.NPY_FLOAT64
+    cdef np.npy_intp size = np.PyArray_ITEMSIZE(x)
+    if not is_block(x, dims, &b):
+        return by_numpy.centred(x, dims)
+    t = divide.run(sum_forward(x, dims, True), <double> b.n)
+    y = like(x)
+    unfold(differences[kind], data_of(x), data_of(t), data_of(y), b, size)
+    return y
+
+
+cpdef extreme_forward(np.ndarray x, tuple dims, bint keepdim, bint largest):
+    cdef np.ndarray y
+    cdef Block b
+    cdef np.npy_intp i, row
+    if np.PyArray_SIZE(x) == 0 or not is_block(x, dims, &b):
+        return by_numpy.extreme_forward(x, dims, keepdim, largest)
+    y = without(x, dims, keepdim)
+    row = b.inner * np.PyArray_ITEMSIZE(x)
+    for i in range(b.outer):
+        memcpy(<char *> data_of(y) + i * row, <char *> data_of(x) + i * b.n * row, row)
+    reduce(&maxima[0] if largest else &minima[0], x, y, b, 1)
+    return y
+
+
+cdef inline void reduce(
+    Loop *loops, np.ndarray x, np.ndarray y, Block b, bint skip
+) noexcept:
+    """Fold x into y, with the lock of the interpreter released where that takes long."""
+    cdef Loop loop = loops[np.PyArray_TYPE(x) == np.NPY_FLOAT64]
+    cdef np.npy_intp size = np.PyArray_ITEMSIZE(x)
+    cdef void *numbers = data_of(x)
+    cdef void *found = data_of(y)
+    if np.PyArray_SIZE(x) > MANY:
+        with nogil:
+            fold(loop, numbers, found, b, size, skip)
+    else:
+        fold(loop, numbers, found, b, size, skip)
+
+
+cdef void softmax(
+    const real *x, real *y, real *powers, real *t, Block b, bint kind, bint log
+) noexcept nogil:
+    """y is the softmax of x, or its logarithm; t has room for one number for each line."""
+    cdef np.npy_intp i, lines = b.outer * b.inner, size = sizeof(real)
+    for i in range(lines):
+        t[i] = -m.inf
+    fold(maxima[kind], x, t, b, size, 0)
+    unfold(differences[kind], x, t, y, b, size)
+    each(exps[kind], y, powers, lines * b.n, size)
+    memset(t, 0, lines * size)
+    fold(sums[kind], powers, t, b, size, 0)
+    if log:
+        each(logs[kind], t, t, lines, size)
+    unfold(differences[kind] if log else quotients[kind], y, t, y, b, size)
+
+
+cpdef softmax_forward(np.ndarray x, tuple dims, bint log):
+    cdef np.ndarray y, powers, t
+    cdef Block b
+    if not is_block(x, dims, &b):
+        return by_numpy.softmax_forward(x, dims, log)
+    y, t = like(x), without(x, dims, True)
+    powers = like(x) if log else y
+    if np.PyArray_TYPE(x) == np.NPY_FLOAT32:
+        softmax[float](
+            <const float *> data_of(x), <float *> data_of(y), <float *> data_of(powers),
+            <float *> data_of(t), b, 0, log,
+        )
+    else:
+        softmax[double](
+            <const double *> data_of(x), <double *> data_of(y), <double *> data_of(powers),
+            <double *> data_of(t), b, 1, log,
+        )
+    return y
+
+
+cpdef softmax_backward(np.ndarray g, np.ndarray y, tuple dims, bint log):
+    cdef np.ndarray out, rest, t
+    cdef Block b
+    cdef int kind = np.PyArray_TYPE(y) == np.NPY_FLOAT64
+    cdef np.npy_intp n = np.PyArray_SIZE(y), size = np.PyArray_ITEMSIZE(y)
+    if not (
+        is_block(y, dims, &b) and plain(g, np.PyArray_TYPE(y)) and np.PyArray_SAMESHAPE(g, y)
+    ):
+        return by_numpy.softmax_backward(g, y, dims, log)
+    out, rest, t = like(y), like(y), without(y, dims, True)
+    memset(data_of(t), 0, np.PyArray_NBYTES(t))
+    if log:
+        each(exps[kind], data_of(y), data_of(rest), n, size)
+        fold(sums[kind], data_of(g), data_of(t), b, size, 0)
+        unfold(products[kind], data_of(rest), data_of(t), data_of(rest), b, size)
+        both(differences[kind], data_of(g), data_of(rest), data_of(out), n, size)
+    else:
+        both(products[kind], data_of(g), data_of(y), data_of(out), n, size)
+        fold(sums[kind], data_of(out), data_of(t), b, size, 0)
+        unfold(products[kind], data_of(y), data_of(t), data_of(rest), b, size)
+        both(differences[kind], data_of(out), data_of(rest), data_of(out), n, size)
+    return out
+
+
+cdef bint take(
+    const real *x, const np.npy_int64 *places, real *y, Block b, np.npy_intp k, bint puts
+) noexcept nogil:
+    """y is what stands in x at k places for each line of n, or, the other way round, y gets what
+    stands in x there; False where a place is none."""
+    cdef np.npy_intp o, i, j = 0
+    cdef np.npy_int64 p
+    for o in range(b.outer):
+        for i in range(k * b.inner):
+            p = places[j]
+            if not 0 <= p < b.n:
+                return False
+            p = (o * b.n + p) * b.inner + i % b.inner
+            if puts:
+                y[p] = x[j]
+            else:
+                y[j] = x[p]
+            j += 1
+    return True
+
+
+cdef bint has_places(np.ndarray places, int ndim, np.npy_intp *sizes, int dim, Block *b) noexcept:
+    """Whether places has the sizes of an array but for dimension dim."""
+    cdef int d
+    if not plain(places, np.NPY_INT64) or np.PyArray_NDIM(places) != ndim:
+        return False
+    b.outer = b.inner = b.n = 1
+    for d in range(ndim):
+        if d == dim:
+            b.n = sizes[d]
+        elif np.PyArray_DIM(places, d) != sizes[d]:
+            return False
+        elif d < dim:
+            b.outer *= sizes[d]
+        else:
+            b.inner *= sizes[d]
+    return 0 <= dim < ndim
+
+
+cpdef taken(np.ndarray x, np.ndarray places, int dim):
+    cdef Block b
+    cdef np.ndarray y
+    cdef np.npy_intp k
+    cdef bint done = False
+    if has_places(places, np.PyArray_NDIM(x), np.PyArray_DIMS(x), dim, &b):
+        y, k = empty(
+            np.PyArray_NDIM(x), np.PyArray_DIMS(places), np.PyArray_TYPE(x)
+        ), np.PyArray_DIM(places, dim)
+        if plain(x, np.NPY_FLOAT32):
+            done = take[float](
+                <const float *> data_of(x), <const np.npy_int64 *> data_of(places),
+                <float *> data_of(y), b, k, False,
+            )
+        elif plain(x, np.NPY_FLOAT64):
+            done = take[double](
+                <const double *> data_of(x), <const np.npy_int64 *> data_of(places),
+                <double *> data_of(y), b, k, False,
+            )
+    return y if done else by_numpy.taken(x, places, dim)
+
+
+cpdef put_back(np.ndarray x, np.ndarray places, int dim, tuple shape):
+    cdef np.npy_intp sizes[64]
+    cdef Block b
+    cdef np.ndarray y
+    cdef int d, n = len(shape)
+    cdef bint done = False
+    for d in range(n):
+        sizes[d] = shape[d]
+    if has_places(places, n, sizes, dim, &b) and np.PyArray_SIZE(x) == np.PyArray_SIZE(places):
+        y = np.PyArray_ZEROS(n, sizes, np.PyArray_TYPE(x), 0)
+        if plain(x, np.NPY_FLOAT32):
+            done = take[float](
+                <const float *> data_of(x), <const np.npy_int64 *> data_of(places),
+                <float *> data_of(y), b, np.PyArray_DIM(places, dim), True,
+            )
+        elif plain(x, np.NPY_FLOAT64):
+            done = take[double](
+                <const double *> data_of(x), <const np.npy_int64 *> data_of(places),
+                <double *> data_of(y), b, np.PyArray_DIM(places, dim), True,
+            )
+    return y if done else by_numpy.put_back(x, places, dim, shape)
 
 
 @cython.cdivision(True)

@@ -1,7 +1,14 @@
 # C types of engine/ops/reduce.py.
 
 from engine_fast cimport kernels, modes
-from engine_fast.nodes cimport array_of
+from engine_fast.dims cimport each_axis
+from engine_fast.nodes cimport array_of, is_floating
 from engine_fast.tensors cimport applied, make
 
 cpdef tuple axes(object dim, Py_ssize_t ndim)
+cpdef tuple kept(tuple shape, tuple dims)
+cpdef count(object x, tuple dims)
+cpdef spread(object g, tuple shape, tuple dims)
+cpdef floating(object x, object name)
+cpdef mean_of(object ctx, object x, tuple dims, object keepdim)
+cpdef variance(object ctx, object x, tuple dims, double divisor, object keepdim)

@@ -159,6 +159,84 @@ def test_the_sum_of_all_numbers_is_rounded_as_numpys(shape, dtype, rng):
     assert bits(fast.sum_forward(zeros, dims, False), kernels.sum_forward(zeros, dims, False))
 
 
+# Any dimensions of arrays up to three, sizes of 1 and long lines among them.
+REDUCED = [
+    ((), ()),
+    ((129,), (0,)),
+    *[((33, n), dims) for n in (1, 2, 3, 40, 300) for dims in ((0,), (1,), (0, 1), (1, 0))],
+    *[((n, 9, k), (i,)) for n in (1, 5) for k in (1, 4) for i in range(3)],
+    *[((6, 1, 50), dims) for dims in ((0, 1), (1, 2), (0, 2), (0, 1, 2))],
+    ((0, 3), (0,)),
+    ((3, 0), (0,)),
+    ((2, 9000), (1,)),
+    ((9000, 2), (0,)),
+]
+
+
+@pytest.mark.parametrize(("shape", "dims"), REDUCED, ids=str)
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_reductions_are_rounded_as_numpys(shape, dims, dtype, rng):
+    x = np.asarray(rng.standard_normal(shape) * 3).astype(dtype)
+    y = np.asarray(rng.choice([0.0, -0.0, 1.0], shape)).astype(dtype)
+    none = any(shape[d] == 0 for d in dims)
+    for a in (x, y, np.full(shape, -0.0).astype(dtype)):
+        for keepdim in (False, True):
+            pair = [k.sum_forward(a, dims, keepdim) for k in (fast, kernels)]
+            assert bits(*pair)
+            for largest in () if none else (False, True):
+                pair = [k.extreme_forward(a, dims, keepdim, largest) for k in (fast, kernels)]
+                assert bits(*pair)
+        if a.dtype.kind == "f":
+            assert bits(fast.centred(a, dims), kernels.centred(a, dims))
+
+
+@pytest.mark.parametrize(("shape", "dims"), REDUCED, ids=str)
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16"])
+@pytest.mark.parametrize("log", [False, True])
+def test_softmax_forward_and_backward_are_rounded_as_numpys(shape, dims, dtype, log, rng):
+    x, g = (np.asarray(rng.standard_normal(shape) * 3).astype(dtype) for _ in "xg")
+    y = fast.softmax_forward(x, dims, log)
+    assert bits(y, kernels.softmax_forward(x, dims, log))
+    for h in (g, np.broadcast_to(y.dtype.type(0.3), shape)):
+        assert bits(*[k.softmax_backward(h, y, dims, log) for k in (fast, kernels)])
+
+
+@given(st.data(), sizes, sizes, st.sampled_from([(0, 1), (0,), (1,)]), st.booleans())
+def test_reductions_of_special_numbers_are_those_of_numpy(data, rows, columns, dims, flag):
+    x, g = (data.draw(matrices(rows, columns, ["float32", "float64", "float16"])) for _ in "xg")
+    with np.errstate(all="ignore"):
+        assert same(*[k.centred(x, dims) for k in (fast, kernels)])
+        if all(x.shape[d] for d in dims):
+            assert same(*[k.extreme_forward(x, dims, True, flag) for k in (fast, kernels)])
+        y = fast.softmax_forward(x, dims, flag)
+        assert same(y, kernels.softmax_forward(x, dims, flag))
+        g = g.astype(y.dtype)
+        assert same(*[k.softmax_backward(g, y, dims, flag) for k in (fast, kernels)])
+
+
+@given(st.data(), st.integers(1, 5), st.integers(1, 5), st.integers(0, 3), st.sampled_from([0, 1]))
+def test_elements_taken_and_put_back_are_those_of_numpy(data, rows, columns, count, dim):
+    """Places from the end, which take_along_axis knows too, are NumPy's affair."""
+    x = data.draw(matrices(rows, columns))
+    n = x.shape[dim]
+    lines = columns if dim == 0 else rows
+    found = [data.draw(st.permutations(range(n)))[: min(count, n)] for _ in range(lines)]
+    places = np.array(found, np.int64).reshape(lines, -1)
+    places = np.ascontiguousarray(places.T if dim == 0 else places)
+    places = places - n if data.draw(st.booleans()) else places
+    y = fast.taken(x, places, dim)
+    assert same(y, kernels.taken(x, places, dim))
+    assert same(*[k.put_back(y, places, dim, x.shape) for k in (fast, kernels)])
+
+
+@pytest.mark.parametrize("module", [fast, kernels], ids=["fast", "numpy"])
+def test_a_place_outside_an_array_is_refused(module):
+    with pytest.raises(IndexError, match="out of bounds"):
+        module.taken(np.ones((2, 3)), np.array([[0], [3]]), 1)
+    with pytest.raises(IndexError, match="out of bounds"):
+        module.put_back(np.ones((2, 1)), np.array([[0], [3]]), 1, (2, 3))
+
+
 @given(st.data(), sizes, sizes, st.sampled_from(SPECIAL))
 def test_copies_and_numbers_put_under_a_mask_are_those_of_numpy(data, rows, columns, number):
     x = data.draw(matrices(rows, columns, ["float32", "float64", "float16"]))

@@ -22,8 +22,9 @@ def axis(dim: int, ndim: int) -> int:
 
 def each_axis(dims: Sizes, ndim: int) -> tuple[int, ...]:
     """Several dimensions counted from the front, each named once; none for ()."""
-    given = dims if isinstance(dims, Sequence) else (dims,)
-    found = tuple([axis(d, ndim) for d in given])
+    if isinstance(dims, int) or not isinstance(dims, Sequence):
+        return (axis(dims, ndim),)
+    found = tuple([axis(d, ndim) for d in dims])
     for d in found:
         if found.count(d) > 1:
             raise RuntimeError(f"dim {d} appears multiple times in the list of dims; name it once")

@@ -7,23 +7,29 @@ from typing import Any
 import numpy as np
 
 from engine import dtypes
+from engine.nodes import array_of
 from engine.ops import scalars
 from engine.ops.dims import Sizes, axis
 from engine.ops.scalars import Value
 from engine.ops.shape import Slice, along, narrow
-from engine.tensors import Operation, Tensor, ViewOperation, make, method
+from engine.tensors import Operation, Tensor, ViewOperation, applied, make, method
 
 Tensors = Sequence[Tensor]
+
+
+def joined(arrays: list[Any], dim: int) -> Any:
+    """The arrays one after the other, in the dtype that all of them are promoted to."""
+    wanted = dtypes.promoted(arrays, ())
+    return np.concatenate(arrays, dim, dtype=wanted, casting="unsafe")
 
 
 class Cat(Operation):
     @staticmethod
     def forward(ctx: Any, *args: Any) -> Tensor:
         *tensors, dim = args
-        ctx.dim, ctx.lengths = dim, [t._array.shape[dim] for t in tensors]
-        arrays = [t._array for t in tensors]
-        wanted = dtypes.promoted(arrays, [])
-        return make(np.concatenate(arrays, dim, dtype=wanted, casting="unsafe"))
+        arrays = [array_of(t) for t in tensors]
+        ctx.dim, ctx.lengths = dim, [a.shape[dim] for a in arrays]
+        return make(joined(arrays, dim))
 
     @staticmethod
     def backward(ctx: Any, g: Tensor) -> Any:
@@ -41,13 +47,17 @@ def listed(tensors: Any, where: str) -> list[Tensor]:
             f"{where}(): argument 'tensors' (position 1) must be tuple of Tensors, not "
             f"{type(tensors).__name__}: put them in a list"
         )
+    found = []
     for i, t in enumerate(tensors):
-        if not isinstance(t, (Tensor, Value)):
+        if isinstance(t, Value):
+            t = t.as_tensor()
+        elif not isinstance(t, Tensor):
             raise TypeError(
                 f"{where}: expected Tensor as element {i} in argument 0, but got "
                 f"{type(t).__name__}: make a tensor of it with engine.tensor(...)"
             )
-    return [t.as_tensor() if isinstance(t, Value) else t for t in tensors]
+        found.append(t)
+    return found
 
 
 def some(tensors: Any, where: str) -> list[Tensor]:
@@ -66,23 +76,28 @@ def cat(tensors: Tensors, dim: int = 0) -> Tensor:
     given = listed(tensors, "cat")
     if not given:
         raise ValueError("cat(): expected a non-empty list of Tensors")
-    kept = [t for t in given if t._array.shape != (0,)] or given[:1]
-    if not kept[0].ndim:
+    kept = [t for t in given if array_of(t).shape != (0,)] or given[:1]
+    n = array_of(kept[0]).ndim
+    if not n:
         raise RuntimeError("cat: zero-dimensional tensor (at position 0) cannot be concatenated")
-    d = axis(dim, kept[0].ndim)
+    d = axis(dim, n)
     check_aligned(kept, d)
-    return Cat.apply(*kept, d)
+    out: Tensor = applied(Cat, (*kept, d))
+    return out
 
 
 def check_aligned(tensors: list[Tensor], dim: int) -> None:
     """Refuse tensors that differ in more than dimension dim."""
-    first = tensors[0]._array.shape
+    first = array_of(tensors[0]).shape
     for i, t in enumerate(tensors):
-        if t.ndim != len(first):
+        shape = array_of(t).shape
+        if shape == first:
+            continue
+        if len(shape) != len(first):
             raise RuntimeError(
                 f"cat: Tensors must have same number of dimensions: got {len(first)} and {t.ndim}"
             )
-        for d, (n, m) in enumerate(zip(first, t._array.shape, strict=True)):
+        for d, (n, m) in enumerate(zip(first, shape, strict=True)):
             if n != m and d != dim:
                 raise RuntimeError(
                     f"cat: Sizes of tensors must match except in dimension {dim}. Expected size "
@@ -105,9 +120,9 @@ class Stack(Operation):
     def forward(ctx: Any, *args: Any) -> Tensor:
         *tensors, dim = args
         ctx.dim = dim
-        arrays = [t._array for t in tensors]
-        wanted = dtypes.promoted(arrays, [])
-        return make(np.stack(arrays, dim, dtype=wanted, casting="unsafe"))
+        shape = array_of(tensors[0]).shape
+        size = (*shape[:dim], 1, *shape[dim:])
+        return make(joined([array_of(t).reshape(size) for t in tensors], dim))
 
     @staticmethod
     def backward(ctx: Any, g: Tensor) -> Any:
@@ -120,17 +135,26 @@ def stack(tensors: Sequence[Any], dim: int = 0) -> Tensor:
 
     Values may stand in nested lists of equal lengths; the result has as many dimensions.
     """
-    tensor = isinstance(tensors, Tensor) or any(isinstance(t, Tensor) for t in tensors)
-    if not tensor and holds_value(tensors):
+    if not isinstance(tensors, Tensor) and not holds_tensor(tensors) and holds_value(tensors):
         return scalars.stack_values(tensors)
     given = some(tensors, "stack")
+    shape = array_of(given[0]).shape
     for i, t in enumerate(given):
-        if t._array.shape != given[0]._array.shape:
+        if array_of(t).shape != shape:
             raise RuntimeError(
                 f"stack expects each tensor to be equal size, but got {list(given[0].shape)} at "
                 f"entry 0 and {list(t.shape)} at entry {i}"
             )
-    return Stack.apply(*given, axis(dim, given[0].ndim + 1))
+    out: Tensor = applied(Stack, (*given, axis(dim, len(shape) + 1)))
+    return out
+
+
+def holds_tensor(tensors: Any) -> bool:
+    """Whether a Tensor stands among them."""
+    for t in tensors:  # noqa: SIM110  any() makes a generator
+        if isinstance(t, Tensor):
+            return True
+    return False
 
 
 def holds_value(x: Any) -> bool:

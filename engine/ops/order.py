@@ -7,10 +7,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from engine import kernels
+from engine.nodes import array_of
 from engine.ops.dims import axis
 from engine.ops.reduce import Dim, axes, kept, numpy_names, spread
 from engine.quiet import quiet
-from engine.tensors import Operation, Tensor, make, method
+from engine.tensors import Operation, Tensor, applied, make, method
 
 
 class Selection(NamedTuple):
@@ -52,32 +54,32 @@ class Extreme(Operation):
     @staticmethod
     def backward(ctx: Any, g: Tensor) -> Any:
         x, y = ctx.saved_tensors
-        y = spread(y.detach(), x._array.shape, ctx.dims)._array
-        x = x._array
+        x, y = x._array, kernels.spread(y._array, x._array.shape, ctx.dims)
         equal = (x == y) | (x != x) & (y != y) if ctx.nans else x == y
         with quiet():
-            share = (equal / equal.sum(ctx.dims, keepdims=True)).astype(x.dtype)
+            share = (equal / np.add.reduce(equal, ctx.dims, keepdims=True)).astype(x.dtype)
         return spread(g, x.shape, ctx.dims) * make(share), None, None, None
 
 
 def found(ctx: Any, x: Tensor, y: Any, dims: tuple[int, ...], nans: bool) -> Tensor:
     """The tensor of y, and on ctx what its slope needs."""
     out = make(np.asarray(y, x._array.dtype))
-    ctx.dims, ctx.nans = dims, nans
-    ctx.save_for_backward(x, out)
+    ctx.dims, ctx.nans, ctx._to_save = dims, nans, (x, out)
     return out
 
 
 class Amax(Extreme):
     @staticmethod
     def forward(ctx: Any, x: Tensor, dims: Any, keepdim: bool, nans: bool) -> Tensor:
-        return found(ctx, x, x._array.max(dims, keepdims=keepdim), dims, nans)
+        y = kernels.extreme_forward(array_of(x), dims, keepdim, True)
+        return found(ctx, x, y, dims, nans)
 
 
 class Amin(Extreme):
     @staticmethod
     def forward(ctx: Any, x: Tensor, dims: Any, keepdim: bool, nans: bool) -> Tensor:
-        return found(ctx, x, x._array.min(dims, keepdims=keepdim), dims, nans)
+        y = kernels.extreme_forward(array_of(x), dims, keepdim, False)
+        return found(ctx, x, y, dims, nans)
 
 
 def over(
@@ -88,7 +90,8 @@ def over(
     if len(dims) == x.ndim and dim in (None, ()):
         nonempty_whole(name, x)
     nonempty(name, x, dims)
-    return kind.apply(x, dims, keepdim, nans)
+    out: Tensor = applied(kind, (x, dims, keepdim, nans))
+    return out
 
 
 @method
@@ -119,8 +122,7 @@ class Take(Operation):
     def forward(ctx: Any, x: Tensor, places: Any, dim: int, keepdim: bool) -> Tensor:
         ctx.shape, ctx.dim = x._array.shape, dim
         ctx.places = places.copy() if ctx.needs_input_grad[0] else places  # those returned change
-        elements = np.take_along_axis(np.atleast_1d(x._array), np.atleast_1d(places), dim)
-        return make(without(elements.reshape(places.shape), dim, keepdim))
+        return make(without(kernels.taken(array_of(x), places, dim), dim, keepdim))
 
     @staticmethod
     def backward(ctx: Any, g: Tensor) -> Any:
@@ -133,10 +135,7 @@ class Put(Operation):
     @staticmethod
     def forward(ctx: Any, x: Tensor, places: Any, dim: int, shape: tuple[int, ...]) -> Tensor:
         ctx.places, ctx.dim, ctx.keepdim = places, dim, x.ndim == places.ndim
-        out = np.zeros(shape or 1, x._array.dtype)
-        elements = x._array.reshape(places.shape or 1)
-        np.put_along_axis(out, np.atleast_1d(places), elements, dim)
-        return make(out.reshape(shape))
+        return make(kernels.put_back(array_of(x), places, dim, shape))
 
     @staticmethod
     def backward(ctx: Any, g: Tensor) -> Any:
@@ -162,10 +161,19 @@ class MedianAlong(Take):
 
 def along(name: str, kind: Any, where: Any, x: Tensor, dim: int, keepdim: bool) -> Selection:
     """The one element of each line along dim that `where` finds, by an operation of this kind."""
-    d = axis(dim, x.ndim)
-    nonempty(name, x, (d,) if x.ndim else ())
-    places = where(np.atleast_1d(x._array), d, keepdims=True).reshape(kept(x._array.shape, (d,)))
-    return Selection(kind.apply(x, places, d, keepdim), make(without(places, d, keepdim)))
+    places, d = at(name, where, x, dim)
+    found = applied(kind, (x, places, d, keepdim))
+    return Selection(found, make(without(places, d, keepdim)))
+
+
+def at(name: str, where: Any, x: Tensor, dim: int) -> tuple[Any, int]:
+    """Where `where` finds an element in each line along dim, which stays with size 1; and dim
+    counted from the front."""
+    array = array_of(x)
+    d = axis(dim, array.ndim)
+    nonempty(name, x, (d,) if array.ndim else ())
+    places = where(array if array.ndim else array.reshape(1), d)
+    return np.asarray(places).reshape(kept(array.shape, (d,))), d
 
 
 @method
@@ -182,7 +190,7 @@ def max(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = N
         return input.maximum(other)
     if dim is None:
         return over("max", Amax, input, nans=True)
-    return along("max", Max, np.argmax, input, dim, keepdim)
+    return along("max", Max, np.ndarray.argmax, input, dim, keepdim)
 
 
 @method
@@ -197,18 +205,16 @@ def min(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = N
         return input.minimum(other)
     if dim is None:
         return over("min", Amin, input, nans=True)
-    return along("min", Min, np.argmin, input, dim, keepdim)
+    return along("min", Min, np.ndarray.argmin, input, dim, keepdim)
 
 
 def position(name: str, where: Any, x: Tensor, dim: int | None, keepdim: bool) -> Tensor:
     """Where NumPy finds the largest or smallest, outside any graph."""
     if dim is None:
         nonempty_whole(name, x, IndexError)
-        found = where(x._array)
-        return make(np.full((1,) * x.ndim if keepdim else (), found))
-    d = axis(dim, x.ndim)
-    nonempty(name, x, (d,) if x.ndim else ())
-    places = where(np.atleast_1d(x._array), d, keepdims=True).reshape(kept(x._array.shape, (d,)))
+        found = np.asarray(where(array_of(x)))
+        return make(found.reshape((1,) * x.ndim) if keepdim else found)
+    places, d = at(name, where, x, dim)
     return make(without(places, d, keepdim))
 
 
@@ -219,17 +225,17 @@ def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tens
 
     Raises IndexError for an empty dimension, or an empty tensor without dim.
     """
-    return position("argmax", np.argmax, input, dim, keepdim)
+    return position("argmax", np.ndarray.argmax, input, dim, keepdim)
 
 
 @method
 @numpy_names
 def argmin(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
     """Where the smallest element stands, as argmax the largest."""
-    return position("argmin", np.argmin, input, dim, keepdim)
+    return position("argmin", np.ndarray.argmin, input, dim, keepdim)
 
 
-def middle(x: Any, dim: int, keepdims: bool = True) -> Any:
+def middle(x: Any, dim: int) -> Any:
     """Where the lower median along dim stands, or the first nan; dim is kept with size 1."""
     n, nans = x.shape[dim], (x != x).sum(dim, keepdims=True)
     return np.take_along_axis(sorting(x, dim), np.where(nans, n - nans, (n - 1) // 2), dim)
@@ -261,7 +267,7 @@ def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
     return along("median", MedianAlong, middle, input, dim, keepdim)
 
 
-def middle_number(x: Any, dim: int, keepdims: bool = True) -> Any:
+def middle_number(x: Any, dim: int) -> Any:
     """Where the lower median of what is not nan stands along dim; a nan where there is nothing."""
     n = x.shape[dim] - (x != x).sum(dim, keepdims=True)
     return np.take_along_axis(sorting(x, dim), np.maximum(n - 1, 0) // 2, dim)

@@ -7,13 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from engine import dtypes
+from engine import builds, dtypes, modes
+from engine.checks import saved_tensors
 from engine.lists import logsumexp_list, or_list, softmax_list
+from engine.nodes import array_of, is_floating
 from engine.ops.dims import axis
 from engine.ops.reduce import Dim, axes, numpy_names, spread
 from engine.promotion import in_single
 from engine.quiet import quiet
-from engine.tensors import Operation, Tensor, make, method
+from engine.tensors import Operation, Tensor, applied, make, method
+
+kernels = builds.module("kernels")
 
 
 class Logsumexp(Operation):
@@ -21,9 +25,9 @@ class Logsumexp(Operation):
     def forward(ctx: Any, x: Tensor, dims: tuple[int, ...], keepdim: bool) -> Tensor:
         ctx.dims, a = dims, in_single(x._array)
         with quiet():
-            top = a.max(dims, keepdims=True, initial=-np.inf)
+            top = np.maximum.reduce(a, dims, keepdims=True, initial=-np.inf)
             top = np.where(np.isfinite(top), top, a.dtype.type(0.0))
-            total = np.exp(a - top).sum(dims, keepdims=True)
+            total = np.add.reduce(np.exp(a - top), dims, keepdims=True)
             y = np.asarray(np.log(total) + top, x._array.dtype)
         out = make(y if keepdim else y.squeeze(dims))
         ctx.save_for_backward(x, out)
@@ -52,17 +56,15 @@ def logsumexp(input: Tensor, dim: Dim, keepdim: bool = False) -> Tensor:
 class Softmax(Operation):
     @staticmethod
     def forward(ctx: Any, x: Tensor, dims: tuple[int, ...]) -> Tensor:
-        ctx.dims, a = dims, in_single(x._array)
-        with quiet():
-            y = np.asarray(np.exp(a - a.max(dims, keepdims=True, initial=-np.inf)))
-            y /= y.sum(dims, keepdims=True)
-        out = make(y.astype(x._array.dtype, copy=False))
-        ctx.save_for_backward(out)
+        ctx.dims = dims
+        ctx._to_save = (out,) = (make(kernels.softmax_forward(array_of(x), dims, False)),)
         return out
 
     @staticmethod
     def backward(ctx: Any, g: Tensor) -> Any:
-        (y,) = ctx.saved_tensors
+        (y,) = saved_tensors(ctx)
+        if not modes.is_grad_enabled():
+            return make(kernels.softmax_backward(array_of(g), array_of(y), ctx.dims, False)), None
         g = g * y
         return g - y * g.sum(ctx.dims, True), None
 
@@ -70,25 +72,24 @@ class Softmax(Operation):
 class LogSoftmax(Operation):
     @staticmethod
     def forward(ctx: Any, x: Tensor, dims: tuple[int, ...]) -> Tensor:
-        ctx.dims, a = dims, in_single(x._array)
-        with quiet():
-            y = np.asarray(a - a.max(dims, keepdims=True, initial=-np.inf))
-            y -= np.log(np.exp(y).sum(dims, keepdims=True))
-        out = make(y.astype(x._array.dtype, copy=False))
-        ctx.save_for_backward(out)
+        ctx.dims = dims
+        ctx._to_save = (out,) = (make(kernels.softmax_forward(array_of(x), dims, True)),)
         return out
 
     @staticmethod
     def backward(ctx: Any, g: Tensor) -> Any:
-        (y,) = ctx.saved_tensors
+        (y,) = saved_tensors(ctx)
+        if not modes.is_grad_enabled():
+            return make(kernels.softmax_backward(array_of(g), array_of(y), ctx.dims, True)), None
         return g - y.exp() * g.sum(ctx.dims, True), None
 
 
 def scores(name: str, x: Tensor, dim: int, dtype: Any) -> tuple[Tensor, tuple[int, ...]]:
     """x, of a floating dtype, and dim as NumPy wants it: none for a 0-d tensor."""
-    dims = (axis(dim, x.ndim),)[: x.ndim]
+    n = array_of(x).ndim
+    dims = (axis(dim, n),)[:n]
     x = x if dtype is None else x.to(dtype)
-    if x._array.dtype.kind != "f":
+    if not is_floating(x):
         raise NotImplementedError(
             f"{name}: not implemented for {x.dtype!r}: input must be floating; convert it first, "
             "with .float() or dtype="
@@ -104,10 +105,12 @@ def softmax(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
     input: floating, any shape; nan where all along dim are -inf or one is inf. dtype: what input
     is converted to first. Raises NotImplementedError for integers.
     """
-    return Softmax.apply(*scores("softmax", input, dim, dtype))
+    out: Tensor = applied(Softmax, scores("softmax", input, dim, dtype))
+    return out
 
 
 @method
 def log_softmax(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
     """log(softmax(input, dim)), at most 0, without loss of digits; arguments as for softmax."""
-    return LogSoftmax.apply(*scores("log_softmax", input, dim, dtype))
+    out: Tensor = applied(LogSoftmax, scores("log_softmax", input, dim, dtype))
+    return out

@@ -12,16 +12,17 @@ from engine import kernels, modes
 from engine.attention import warn
 from engine.checks import sums_to
 from engine.lists import or_list, sum_list
-from engine.nodes import array_of
+from engine.nodes import array_of, is_floating
 from engine.ops.dims import Sizes, each_axis, sizes
 from engine.ops.join import cat
 from engine.promotion import FLOAT16, in_single
 from engine.quiet import quiet
-from engine.tensors import Operation, Tensor, applied, make, method
+from engine.tensors import LOOPS, Operation, Tensor, applied, make, method
 
 Dim = Sizes | None
 
 
+multiply, divide, root = LOOPS["mul"], LOOPS["div"], LOOPS["sqrt"]
 EVERY = [tuple(range(n)) for n in range(65)]  # of NumPy's most dimensions
 
 
@@ -33,7 +34,7 @@ def axes(dim: Dim, ndim: int) -> tuple[int, ...]:
 
 def kept(shape: tuple[int, ...], dims: tuple[int, ...]) -> tuple[int, ...]:
     """The shape after a reduction over dims that keeps them with size 1."""
-    return tuple(1 if d in dims else n for d, n in enumerate(shape))
+    return tuple([1 if d in dims else n for d, n in enumerate(shape)])
 
 
 def numpy_names(f: Callable[..., Any]) -> Callable[..., Any]:
@@ -53,7 +54,10 @@ def numpy_names(f: Callable[..., Any]) -> Callable[..., Any]:
 
 def count(x: Tensor, dims: tuple[int, ...]) -> int:
     """How many elements of x go into each result of a reduction over dims."""
-    return math.prod(x._array.shape[d] for d in dims)
+    n, shape = 1, array_of(x).shape
+    for d in dims:
+        n *= shape[d]
+    return n
 
 
 def spread(g: Tensor, shape: tuple[int, ...], dims: tuple[int, ...]) -> Tensor:
@@ -133,7 +137,7 @@ def sum_to_size(input: Tensor, size: Sizes, *more: int) -> Tensor:
 
 def floating(x: Tensor, name: str) -> Tensor:
     """x, or an error where a mean of its numbers is not one of its kind."""
-    if x._array.dtype.kind != "f":
+    if not is_floating(x):
         raise RuntimeError(
             f"{name}(): Input dtype must be a floating point dtype. Got: {x.dtype}; "
             "convert it first, with .float() or .double()"
@@ -143,18 +147,17 @@ def floating(x: Tensor, name: str) -> Tensor:
 
 def mean_of(ctx: Any, x: Tensor, dims: tuple[int, ...], keepdim: bool) -> Tensor:
     """The mean, and on ctx what its slope needs to know."""
-    ctx.count, a = count(x, dims), x._array
-    with quiet():
-        if a.dtype is FLOAT16:
+    ctx.count, a = count(x, dims), array_of(x)
+    if a.dtype is FLOAT16:
+        with quiet():
             return make(np.asarray(a.mean(dims, np.float32, keepdims=keepdim).astype(FLOAT16)))
-        total = kernels.sum_forward(a, dims, keepdim)
-        return make(np.asarray(np.divide(total, ctx.count, dtype=a.dtype)))
+    return make(divide.run(kernels.sum_forward(a, dims, keepdim), float(ctx.count)))
 
 
 class Mean(Operation):
     @staticmethod
     def forward(ctx: Any, x: Tensor, dims: tuple[int, ...], keepdim: bool) -> Tensor:
-        ctx.shape, ctx.dims = x._array.shape, dims
+        ctx.shape, ctx.dims = array_of(x).shape, dims
         return mean_of(ctx, x, dims, keepdim)
 
     @staticmethod
@@ -171,7 +174,8 @@ def mean(input: Tensor, dim: Dim = None, keepdim: bool = False, *, dtype: Any = 
     Raises RuntimeError for integers and booleans.
     """
     input = floating(input if dtype is None else input.to(dtype), "mean")
-    return Mean.apply(input, axes(dim, input._array.ndim), keepdim)
+    out: Tensor = applied(Mean, (input, axes(dim, array_of(input).ndim), keepdim))
+    return out
 
 
 def freedom(
@@ -197,13 +201,15 @@ def freedom(
 def variance(ctx: Any, x: Any, dims: tuple[int, ...], divisor: float, keepdim: bool) -> Any:
     """The variance of an array, and on ctx what its slope needs to know."""
     ctx.shape, ctx.dims, ctx.divisor = x.shape, dims, divisor
-    x = in_single(x)
-    off = x - np.divide(x.sum(dims, keepdims=True), math.prod(x.shape[d] for d in dims))
-    return np.asarray(np.divide((off * off).sum(dims, keepdims=keepdim), divisor, dtype=x.dtype))
+    off = kernels.centred(in_single(x), dims)
+    return divide.run(kernels.sum_forward(multiply.run(off, off), dims, keepdim), divisor)
 
 
 def through_variance(ctx: Any, g: Tensor, x: Tensor) -> Tensor:
     """The gradient of x, given that of its variance."""
+    if not modes.is_grad_enabled():
+        g, off = array_of(spread(g, ctx.shape, ctx.dims)), kernels.centred(array_of(x), ctx.dims)
+        return make(divide.run(multiply.run(multiply.run(g, off), 2.0), ctx.divisor))
     off = x - x.mean(ctx.dims, keepdim=True)
     return spread(g, ctx.shape, ctx.dims) * off * 2.0 / ctx.divisor
 
@@ -212,9 +218,8 @@ class Var(Operation):
     @staticmethod
     def forward(ctx: Any, x: Tensor, dims: Any, divisor: float, keepdim: bool) -> Tensor:
         ctx.save_for_backward(x)
-        with quiet():
-            y = variance(ctx, x._array, dims, divisor, keepdim)
-            return make(y.astype(x._array.dtype, copy=False))
+        y = variance(ctx, x._array, dims, divisor, keepdim)
+        return make(y.astype(x._array.dtype, copy=False))
 
     @staticmethod
     def backward(ctx: Any, g: Tensor) -> Any:
@@ -225,9 +230,8 @@ class Var(Operation):
 class Std(Operation):
     @staticmethod
     def forward(ctx: Any, x: Tensor, dims: Any, divisor: float, keepdim: bool) -> Tensor:
-        with quiet():
-            root = np.asarray(np.sqrt(variance(ctx, x._array, dims, divisor, keepdim)))
-            y = make(root.astype(x._array.dtype, copy=False))
+        y = root.run(variance(ctx, x._array, dims, divisor, keepdim))
+        y = make(y.astype(x._array.dtype, copy=False))
         ctx.save_for_backward(x, y)
         return y
 
@@ -405,13 +409,13 @@ class Norm(Operation):
 
 def norm_of(x: Any, p: float, dims: tuple[int, ...], keepdim: bool) -> Any:
     """The p-norm of an array over dims."""
-    size = np.abs(x)
     if p == 0:
         return (x != 0).sum(dims, x.dtype, keepdims=keepdim)
     if p == 2:
-        return np.sqrt((x * x).sum(dims, keepdims=keepdim))
+        return root.run(kernels.sum_forward(multiply.run(x, x), dims, keepdim))
+    size = LOOPS["abs"].run(x)
     if math.isinf(p):
-        return (np.max if p > 0 else np.min)(size, dims, keepdims=keepdim)
+        return kernels.extreme_forward(size, dims, keepdim, p > 0)
     return (size**p).sum(dims, keepdims=keepdim) ** (1.0 / p)
 
 
