@@ -128,6 +128,11 @@ def kernel_put_back(contender: str, tiny: bool) -> Work:
     return kernel("put_back", numbers(64, 1), places, 1, (64, 10))
 
 
+@row("kernel: two arrays of 64x10 side by side, float32", *ENGINE, unit="call")
+def kernel_joined(contender: str, tiny: bool) -> Work:
+    return kernel("joined", [numbers(64, 10), numbers(64, 10)], 1, False)
+
+
 @row("kernel: matrix product of 1x2 and 2x16, float32", *ENGINE, unit="call")
 def kernel_matmul(contender: str, tiny: bool) -> Work:
     return kernel("matmul_forward", numbers(1, 2), numbers(2, 16))

@@ -138,6 +138,11 @@ def put_back(x: Any, places: Any, dim: int, shape: tuple[int, ...]) -> Any:
     return out.reshape(shape)
 
 
+def joined(arrays: list[Any], dim: int, new: bool) -> Any:
+    """The arrays, of one dtype, one after the other along dim, which is a new one if `new`."""
+    return np.stack(arrays, dim) if new else np.concatenate(arrays, dim)
+
+
 def spread(g: Any, shape: tuple[int, ...], dims: tuple[int, ...]) -> Any:
     """The result g of a reduction of `shape` over dims, which it may lack, at each element that
     went into it; nothing is copied, nothing may be written."""

@@ -802,6 +802,51 @@ cpdef taken(np.ndarray x, np.ndarray places, int dim):
     return y if done else by_numpy.taken(x, places, dim)
 
 
+cdef bint fits_beside(np.ndarray x, np.ndarray first, int dim, bint new) noexcept:
+    """Whether x is packed, and as the first of several but for its length along dim."""
+    cdef int d
+    if not plain(x, np.PyArray_TYPE(first)) or np.PyArray_NDIM(x) != np.PyArray_NDIM(first):
+        return False
+    for d in range(np.PyArray_NDIM(x)):
+        if np.PyArray_DIM(x, d) != np.PyArray_DIM(first, d) and (new or d != dim):
+            return False
+    return True
+
+
+cdef np.ndarray room_for(list arrays, int dim, bint new):
+    """An array for these along dim; None where they are not to be copied as they lie."""
+    cdef np.ndarray first = arrays[0]
+    cdef int d, n = np.PyArray_NDIM(first) + new, kind = np.PyArray_TYPE(first)
+    cdef np.npy_intp sizes[64]
+    if not 0 <= dim < n or n > 64 or (kind != np.NPY_FLOAT32 and kind != np.NPY_FLOAT64):
+        return None
+    for d in range(n):
+        sizes[d] = 0 if d == dim else np.PyArray_DIM(first, d - (new and d > dim))
+    for x in arrays:
+        if not fits_beside(x, first, dim, new):
+            return None
+        sizes[dim] += 1 if new else np.PyArray_DIM(x, dim)
+    return empty(n, sizes, kind)
+
+
+cpdef joined(list arrays, int dim, bint new):
+    cdef np.ndarray a, y = room_for(arrays, dim, new)
+    cdef np.npy_intp o, size, outer = 1, start = 0, row = 0
+    if y is None:
+        return by_numpy.joined(arrays, dim, new)
+    for o in range(dim):
+        outer *= np.PyArray_DIM(y, o)
+    row = np.PyArray_NBYTES(y) // outer if outer else 0
+    for a in arrays:
+        size = np.PyArray_NBYTES(a) // outer if outer else 0
+        for o in range(outer):
+            memcpy(
+                <char *> data_of(y) + o * row + start, <char *> data_of(a) + o * size, size
+            )
+        start += size
+    return y
+
+
 cpdef put_back(np.ndarray x, np.ndarray places, int dim, tuple shape):
     cdef np.npy_intp sizes[64]
     cdef Block b

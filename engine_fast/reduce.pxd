@@ -1,7 +1,7 @@
 # C types of engine/ops/reduce.py.
 
 from engine_fast cimport kernels, modes
-from engine_fast.dims cimport each_axis
+from engine_fast.dims cimport axis, each_axis, sizes
 from engine_fast.nodes cimport array_of, is_floating
 from engine_fast.tensors cimport applied, make
 
@@ -10,5 +10,6 @@ cpdef tuple kept(tuple shape, tuple dims)
 cpdef count(object x, tuple dims)
 cpdef spread(object g, tuple shape, tuple dims)
 cpdef floating(object x, object name)
+cpdef tuple scores(object name, object x, object dim, object dtype)
 cpdef mean_of(object ctx, object x, tuple dims, object keepdim)
 cpdef variance(object ctx, object x, tuple dims, double divisor, object keepdim)

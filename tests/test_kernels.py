@@ -229,6 +229,25 @@ def test_elements_taken_and_put_back_are_those_of_numpy(data, rows, columns, cou
     assert same(*[k.put_back(y, places, dim, x.shape) for k in (fast, kernels)])
 
 
+@given(st.data(), sizes, sizes, sizes, st.sampled_from([0, 1, 2]), st.booleans())
+def test_joined_arrays_are_those_of_numpy(data, rows, columns, more, dim, new):
+    """Of two lengths along dim, where that is none that is new, and of three layouts."""
+    other = (rows, columns) if new else (more, columns) if dim == 0 else (rows, more)
+    dim = dim if new else min(dim, 1)
+    a = data.draw(matrices(rows, columns, ["float32", "float64"]))
+    b, c = (data.draw(matrices(*other, [a.dtype.name])) for _ in "bc")
+    a, b, c = (x.astype(x.dtype.newbyteorder("=")) for x in (a, b, c))
+    assert bits(*[k.joined([a, b, c], dim, new) for k in (fast, kernels)])
+
+
+@pytest.mark.parametrize("module", [fast, kernels], ids=["fast", "numpy"])
+@pytest.mark.parametrize("shape", [(2,), (2, 4), (2, 3, 1)], ids=str)
+def test_arrays_that_do_not_fit_beside_each_other_are_refused(module, shape):
+    for new in (False, True):
+        with pytest.raises(ValueError, match=r"must match|same shape|number of dimensions"):
+            module.joined([np.ones((2, 3)), np.ones(shape)], 0, new)
+
+
 @pytest.mark.parametrize("module", [fast, kernels], ids=["fast", "numpy"])
 def test_a_place_outside_an_array_is_refused(module):
     with pytest.raises(IndexError, match="out of bounds"):

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from engine import dtypes
+from engine import dtypes, interpreter, kernels, modes
 from engine.nodes import array_of
 from engine.ops import scalars
 from engine.ops.dims import Sizes, axis
@@ -17,10 +17,14 @@ from engine.tensors import Operation, Tensor, ViewOperation, applied, make, meth
 Tensors = Sequence[Tensor]
 
 
-def joined(arrays: list[Any], dim: int) -> Any:
-    """The arrays one after the other, in the dtype that all of them are promoted to."""
-    wanted = dtypes.promoted(arrays, ())
-    return np.concatenate(arrays, dim, dtype=wanted, casting="unsafe")
+def of_one_dtype(arrays: list[Any]) -> list[Any]:
+    """The arrays, in the dtype that all of them are promoted to."""
+    kind = interpreter.dtype_of(arrays[0])
+    for a in arrays:
+        if interpreter.dtype_of(a) is not kind:
+            kind = dtypes.promoted(arrays, ())
+            return [a.astype(kind, copy=False) for a in arrays]
+    return arrays
 
 
 class Cat(Operation):
@@ -28,16 +32,23 @@ class Cat(Operation):
     def forward(ctx: Any, *args: Any) -> Tensor:
         *tensors, dim = args
         arrays = [array_of(t) for t in tensors]
-        ctx.dim, ctx.lengths = dim, [a.shape[dim] for a in arrays]
-        return make(joined(arrays, dim))
+        ctx.dim, ctx.lengths = dim, [interpreter.shape_of(a)[dim] for a in arrays]
+        return make(kernels.joined(of_one_dtype(arrays), dim, False))
 
     @staticmethod
     def backward(ctx: Any, g: Tensor) -> Any:
         parts, start = [], 0
         for needed, n in zip(ctx.needs_input_grad[:-1], ctx.lengths, strict=True):
-            parts.append(narrow(g, ctx.dim, start, n) if needed else None)
+            parts.append(part(g, ctx.dim, start, n) if needed else None)
             start += n
         return *parts, None
+
+
+def part(g: Tensor, dim: int, start: int, n: int) -> Tensor:
+    """The gradient of one of several tensors, n long, given that of all in a row."""
+    if modes.is_grad_enabled():
+        return narrow(g, dim, start, n)
+    return make(array_of(g)[along(dim, slice(start, start + n))])
 
 
 def listed(tensors: Any, where: str) -> list[Tensor]:
@@ -76,7 +87,7 @@ def cat(tensors: Tensors, dim: int = 0) -> Tensor:
     given = listed(tensors, "cat")
     if not given:
         raise ValueError("cat(): expected a non-empty list of Tensors")
-    kept = [t for t in given if array_of(t).shape != (0,)] or given[:1]
+    kept = [t for t in given if not interpreter.has_shape(array_of(t), (0,))] or given[:1]
     n = array_of(kept[0]).ndim
     if not n:
         raise RuntimeError("cat: zero-dimensional tensor (at position 0) cannot be concatenated")
@@ -90,9 +101,9 @@ def check_aligned(tensors: list[Tensor], dim: int) -> None:
     """Refuse tensors that differ in more than dimension dim."""
     first = array_of(tensors[0]).shape
     for i, t in enumerate(tensors):
-        shape = array_of(t).shape
-        if shape == first:
+        if interpreter.has_shape(array_of(t), first):
             continue
+        shape = array_of(t).shape
         if len(shape) != len(first):
             raise RuntimeError(
                 f"cat: Tensors must have same number of dimensions: got {len(first)} and {t.ndim}"
@@ -120,13 +131,15 @@ class Stack(Operation):
     def forward(ctx: Any, *args: Any) -> Tensor:
         *tensors, dim = args
         ctx.dim = dim
-        shape = array_of(tensors[0]).shape
-        size = (*shape[:dim], 1, *shape[dim:])
-        return make(joined([array_of(t).reshape(size) for t in tensors], dim))
+        return make(kernels.joined(of_one_dtype([array_of(t) for t in tensors]), dim, True))
 
     @staticmethod
     def backward(ctx: Any, g: Tensor) -> Any:
-        return *unbind(g, ctx.dim), None
+        if modes.is_grad_enabled():
+            return *unbind(g, ctx.dim), None
+        needed, array, dim = ctx.needs_input_grad[:-1], array_of(g), ctx.dim
+        places = [(*along(dim, i), ...) if wanted else None for i, wanted in enumerate(needed)]
+        return *[None if i is None else make(array[i]) for i in places], None
 
 
 def stack(tensors: Sequence[Any], dim: int = 0) -> Tensor:
@@ -138,9 +151,9 @@ def stack(tensors: Sequence[Any], dim: int = 0) -> Tensor:
     if not isinstance(tensors, Tensor) and not holds_tensor(tensors) and holds_value(tensors):
         return scalars.stack_values(tensors)
     given = some(tensors, "stack")
-    shape = array_of(given[0]).shape
+    shape = interpreter.shape_of(array_of(given[0]))
     for i, t in enumerate(given):
-        if array_of(t).shape != shape:
+        if not interpreter.has_shape(array_of(t), shape):
             raise RuntimeError(
                 f"stack expects each tensor to be equal size, but got {list(given[0].shape)} at "
                 f"entry 0 and {list(t.shape)} at entry {i}"

@@ -86,10 +86,12 @@ def over(
     name: str, kind: Any, x: Tensor, dim: Dim = None, keepdim: bool = False, nans: bool = False
 ) -> Tensor:
     """The largest or smallest over all dimensions or some, none of which may be empty."""
-    dims = axes(dim, x.ndim)
-    if len(dims) == x.ndim and dim in (None, ()):
-        nonempty_whole(name, x)
-    nonempty(name, x, dims)
+    array = array_of(x)
+    dims = axes(dim, array.ndim)
+    if not array.size:
+        if dim is None or dim == ():
+            nonempty_whole(name, x)
+        nonempty(name, x, dims)
     out: Tensor = applied(kind, (x, dims, keepdim, nans))
     return out
 
@@ -171,7 +173,8 @@ def at(name: str, where: Any, x: Tensor, dim: int) -> tuple[Any, int]:
     counted from the front."""
     array = array_of(x)
     d = axis(dim, array.ndim)
-    nonempty(name, x, (d,) if array.ndim else ())
+    if not array.size:
+        nonempty(name, x, (d,))
     places = where(array if array.ndim else array.reshape(1), d)
     return np.asarray(places).reshape(kept(array.shape, (d,))), d
 

@@ -10,9 +10,8 @@ import numpy as np
 from engine import builds, dtypes, modes
 from engine.checks import saved_tensors
 from engine.lists import logsumexp_list, or_list, softmax_list
-from engine.nodes import array_of, is_floating
-from engine.ops.dims import axis
-from engine.ops.reduce import Dim, axes, numpy_names, spread
+from engine.nodes import array_of
+from engine.ops.reduce import Dim, axes, numpy_names, scores, spread
 from engine.promotion import in_single
 from engine.quiet import quiet
 from engine.tensors import Operation, Tensor, applied, make, method
@@ -82,19 +81,6 @@ class LogSoftmax(Operation):
         if not modes.is_grad_enabled():
             return make(kernels.softmax_backward(array_of(g), array_of(y), ctx.dims, True)), None
         return g - y.exp() * g.sum(ctx.dims, True), None
-
-
-def scores(name: str, x: Tensor, dim: int, dtype: Any) -> tuple[Tensor, tuple[int, ...]]:
-    """x, of a floating dtype, and dim as NumPy wants it: none for a 0-d tensor."""
-    n = array_of(x).ndim
-    dims = (axis(dim, n),)[:n]
-    x = x if dtype is None else x.to(dtype)
-    if not is_floating(x):
-        raise NotImplementedError(
-            f"{name}: not implemented for {x.dtype!r}: input must be floating; convert it first, "
-            "with .float() or dtype="
-        )
-    return x, dims
 
 
 @or_list(softmax_list)

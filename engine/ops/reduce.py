@@ -13,7 +13,7 @@ from engine.attention import warn
 from engine.checks import sums_to
 from engine.lists import or_list, sum_list
 from engine.nodes import array_of, is_floating
-from engine.ops.dims import Sizes, each_axis, sizes
+from engine.ops.dims import Sizes, axis, each_axis, sizes
 from engine.ops.join import cat
 from engine.promotion import FLOAT16, in_single
 from engine.quiet import quiet
@@ -143,6 +143,19 @@ def floating(x: Tensor, name: str) -> Tensor:
             "convert it first, with .float() or .double()"
         )
     return x
+
+
+def scores(name: str, x: Tensor, dim: int, dtype: Any) -> tuple[Tensor, tuple[int, ...]]:
+    """x, of a floating dtype, and dim as NumPy wants it: none for a 0-d tensor."""
+    n = array_of(x).ndim
+    dims = (axis(dim, n),)[:n]
+    x = x if dtype is None else x.to(dtype)
+    if not is_floating(x):
+        raise NotImplementedError(
+            f"{name}: not implemented for {x.dtype!r}: input must be floating; convert it first, "
+            "with .float() or dtype="
+        )
+    return x, dims
 
 
 def mean_of(ctx: Any, x: Tensor, dims: tuple[int, ...], keepdim: bool) -> Tensor:
