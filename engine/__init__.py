@@ -10,6 +10,7 @@ from typing import Any
 from engine import builds as builds
 
 builds.take_places()
+builds.stand_here("engine.creation")
 
 from engine import (
     autograd as autograd,

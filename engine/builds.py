@@ -19,7 +19,7 @@ NOT_COMPILED = ("elementary", "interpreter")  # their .pxd give the same names t
 # Modules that `import engine.NAME` finds compiled, in the order of their imports.
 IN_PLACE = (
     *("modes", "blocks", "value", "fused", "quiet", "nodes", "depth", "arguments", "checks"),
-    *("function", "graph", "differentiation", "views", "tensors", "tape"),
+    *("function", "graph", "differentiation", "views", "tensors", "creation", "tape"),
 )
 # Those that `engine.ops` holds: what operations of nearly every net are made of.
 OPS = ("elementwise", "dims", "shape", "index", "linear", "join", "reduce", "order")

@@ -4,25 +4,27 @@ Sizes are whole numbers, or one tuple of them: zeros(2, 3), zeros((2, 3)), zeros
 Every function takes dtype, device ("cpu") and requires_grad as PyTorch's do.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 
-from engine import devices, dtypes, value
+from engine import devices, dtypes, quiet, value
 from engine.attention import warn
 from engine.nodes import TensorBase
-from engine.quiet import quiet
-from engine.tensors import Size, Tensor, make, method
+from engine.tensors import Size, Tensor, as_ndarray, make, method
 
 Value = value.Value
+
+# Python's numbers whose dtype is always the same.
+WHOLE = {int: dtypes.int64.numpy, bool: dtypes.bool.numpy}
 
 Sizes = int | Sequence[int]
 
 
 def made(array: Any, requires_grad: bool = False) -> Tensor:
     """A Tensor of this array, a leaf that requires grad if asked for."""
-    t = make(np.asarray(array))
+    t = make(as_ndarray(array))
     return t.requires_grad_() if requires_grad else t
 
 
@@ -76,34 +78,49 @@ def is_sequence(x: Any) -> bool:
 
 def array_of_list(data: list[Any], wanted: Any, where: str) -> Any:
     """A new array of nested lists."""
-    kinds = list(kinds_in(data, where))
-    if any(kind is None for kind in kinds):
+    kinds = kinds_in(data, where)
+    if None in kinds:
         data = plain(data, where)
-        kinds = list(kinds_in(data, where))
-    if wanted is None:
-        wanted = dtypes.highest(kinds) if kinds else dtypes.get_default_dtype().numpy
-    return converted(data, wanted, where)
+        kinds = kinds_in(data, where)
+    return converted(data, common(list(kinds)) if wanted is None else wanted, where)
 
 
-def kinds_in(data: Iterable[Any], where: str) -> dict[Any, None]:
+def common(kinds: list[Any]) -> Any:
+    """The NumPy dtype of an array of numbers of these dtypes."""
+    if len(kinds) == 1:
+        return kinds[0]
+    return dtypes.highest(kinds) if kinds else dtypes.get_default_dtype().numpy
+
+
+def kinds_in(data: Any, where: str) -> dict[Any, None]:
     """The NumPy dtypes of what stands in nested lists; None where Tensors do."""
     found: dict[Any, None] = {}
     kinds = dict.fromkeys(map(type, data))
-    nested = [issubclass(kind, (list, tuple)) for kind in kinds]
-    if any(nested) and not all(nested):
+    nested = [kind for kind in kinds if issubclass(kind, (list, tuple))]
+    if nested and len(nested) < len(kinds):
         raise TypeError(f"{where}: nested lists need equal depth; got numbers beside lists")
     for kind in kinds:
-        same: Iterator[Any] = (x for x in data if type(x) is kind)
-        if issubclass(kind, (list, tuple)):
-            for x in same:
-                found |= kinds_in(x, where)
-        elif issubclass(kind, Tensor):
-            found[None] = None
-        elif issubclass(kind, np.ndarray):
-            found |= {dtypes.of(x.dtype).numpy: None for x in same}
+        if kind is float:
+            found[floating(None)] = None
+        elif kind in WHOLE:
+            found[WHOLE[kind]] = None
         else:
-            found[dtype_of(next(same), where)] = None
+            found |= kinds_of([x for x in data if type(x) is kind], kind, where)
     return found
+
+
+def kinds_of(same: list[Any], kind: Any, where: str) -> dict[Any, None]:
+    """The NumPy dtypes of what is all of one type."""
+    if issubclass(kind, (list, tuple)):
+        found: dict[Any, None] = {}
+        for x in same:
+            found |= kinds_in(x, where)
+        return found
+    if issubclass(kind, Tensor):
+        return {None: None}
+    if issubclass(kind, np.ndarray):
+        return dict.fromkeys([dtypes.of(x.dtype).numpy for x in same])
+    return {dtype_of(same[0], where): None}
 
 
 def dtype_of(x: Any, where: str) -> Any:
@@ -148,9 +165,9 @@ def plain(data: Any, where: str) -> Any:
 
 def converted(data: Any, wanted: Any, where: str) -> Any:
     """NumPy's array of a number or of nested lists, with errors in our words."""
+    said = quiet.begin()
     try:
-        with quiet():
-            return np.array(data, wanted)
+        return np.array(data, wanted)
     except OverflowError as error:
         raise_overflow(error, wanted, where)
     except ValueError as error:
@@ -161,6 +178,8 @@ def converted(data: Any, wanted: Any, where: str) -> Any:
         ) from None
     except TypeError:
         raise TypeError(f"{where}: needs numbers, or nested lists of equal depth") from None
+    finally:
+        quiet.end(said)
 
 
 def raise_overflow(error: Exception, wanted: Any, where: str) -> None:
@@ -215,11 +234,13 @@ def shape_of(sizes: tuple[Any, ...], size: Any, where: str) -> tuple[int, ...]:
         sizes = tuple(sizes[0])
     elif not sizes:
         raise TypeError(f'{where}() missing 1 required positional arguments: "size"')
-    return tuple(whole(n, "size", where) for n in sizes)
+    return tuple([whole(n, "size", where) for n in sizes])
 
 
 def whole(n: Any, name: str, where: str) -> int:
     """n as a number of elements, 0 or more."""
+    if type(n) is int and n >= 0:
+        return n
     if isinstance(n, bool) or not hasattr(n, "__index__"):
         raise TypeError(
             f"{where}(): argument '{name}' must be whole numbers or one tuple of them, not "
@@ -232,7 +253,7 @@ def whole(n: Any, name: str, where: str) -> int:
 
 def floating(dtype: Any) -> Any:
     """NumPy's dtype of a dtype, the default one for None."""
-    return dtypes.to_numpy(dtype) or dtypes.get_default_dtype().numpy
+    return dtypes.get_default_dtype().numpy if dtype is None else dtypes.to_numpy(dtype)
 
 
 def empty(

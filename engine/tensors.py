@@ -970,6 +970,11 @@ def applied(operation: Any, args: tuple[Any, ...]) -> Any:
     return finish(ctx, args, output, recorded)
 
 
+def unseen() -> bool:
+    """Whether nobody records or watches what is computed, as gradients in most walks."""
+    return not (modes.is_grad_enabled() or modes.observers())
+
+
 def is_fresh(ctx: Any, args: tuple[Any, ...], out: Any) -> bool:
     """Whether all that `finish` has to do with what an operation returned is in `joined`."""
     return (

@@ -4,7 +4,7 @@ cimport cython
 
 from engine_fast cimport interpreter, kernels, modes, nodes
 from engine_fast.nodes cimport array_of
-from engine_fast.tensors cimport applied, applied_in_place, is_mask_of, make, viewed
+from engine_fast.tensors cimport applied, applied_in_place, is_mask_of, make, unseen, viewed
 
 cpdef as_item(object item)
 cpdef listed(object item)
@@ -22,6 +22,8 @@ cpdef bint is_mask(object item) except -1
 cpdef tuple halves(object item, tuple shape, Py_ssize_t d)
 cpdef check_place(object i, object n, object d)
 cpdef save_index(nodes.NodeBase ctx, tuple index, tuple others=*)
+cpdef bint only_masks(tuple index) except -1
+cpdef add_back(object array, tuple index, tuple shape)
 cpdef taken(object array, tuple index)
 cpdef bint trivial(tuple basic) except -1
 cpdef last_part(tuple basic)

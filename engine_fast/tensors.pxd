@@ -42,6 +42,7 @@ cpdef record(Plan plan, tuple operands, tuple arrays, nodes.TensorBase out)
 cpdef operand(object x)
 @cython.locals(ctx=nodes.NodeBase, recorded=bint)
 cpdef applied(object operation, tuple args)
+cpdef bint unseen() except -1
 cpdef bint is_fresh(nodes.NodeBase ctx, tuple args, object out) except -1
 cpdef viewed(object operation, tuple args)
 cpdef joined(nodes.NodeBase ctx, tuple args, object out)

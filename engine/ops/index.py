@@ -39,6 +39,7 @@ from engine.tensors import (
     is_mask_of,
     make,
     method,
+    unseen,
     viewed,
 )
 from engine.value import is_number
@@ -254,7 +255,10 @@ class Index(Operation):
 
     @staticmethod
     def backward(ctx: Any, g: Tensor) -> Any:
-        return AddBack.apply(g, saved_index(ctx), ctx.shape), None
+        index = saved_index(ctx)
+        if unseen():
+            return make(add_back(array_of(g), index, ctx.shape)), None
+        return AddBack.apply(g, index, ctx.shape), None
 
 
 class AddBack(Operation):
@@ -263,13 +267,18 @@ class AddBack(Operation):
     @staticmethod
     def forward(ctx: Any, g: Tensor, index: tuple[Any, ...], shape: tuple[int, ...]) -> Tensor:
         ctx.index = index
-        whole = np.zeros(shape, g._array.dtype)
-        put_into(whole, index, g._array, True)
-        return make(whole)
+        return make(add_back(array_of(g), index, shape))
 
     @staticmethod
     def backward(ctx: Any, h: Tensor) -> Any:
         return Index.apply(h, ctx.index), None, None
+
+
+def add_back(array: Any, index: tuple[Any, ...], shape: tuple[int, ...]) -> Any:
+    """Zeros of the given shape with each element of the array added at its place."""
+    whole = np.zeros(shape, interpreter.dtype_of(array))
+    put_into(whole, index, array, True)
+    return whole
 
 
 def taken(array: Any, index: tuple[Any, ...]) -> Any:
@@ -279,6 +288,11 @@ def taken(array: Any, index: tuple[Any, ...]) -> Any:
     except IndexError as error:
         raise IndexError(str(error).replace("axis", "dimension")) from None
     return found if interpreter.is_contiguous(found) else np.asarray(found, order="C")
+
+
+def only_masks(index: tuple[Any, ...]) -> bool:
+    """Whether an index has no places in it, so that none occurs twice."""
+    return False not in [is_mask(x) or isinstance(x, slice) for x in index]
 
 
 def put_into(array: Any, index: tuple[Any, ...], values: Any, accumulate: bool) -> None:
@@ -297,7 +311,7 @@ def put_into(array: Any, index: tuple[Any, ...], values: Any, accumulate: bool) 
                 array[index] = number
         elif not accumulate:
             array[index] = values
-        elif all(is_mask(x) or isinstance(x, slice) for x in index):
+        elif only_masks(index):
             array[index] += values
         else:
             np.add.at(array, index, values)
@@ -359,7 +373,7 @@ class IndexPut(InPlace):
 
 def staying(new: Tensor, index: tuple[Any, ...], shape: tuple[int, ...]) -> Tensor:
     """The gradients of values assigned to these places, 0 for those that a later one replaced."""
-    if all(is_mask(x) or isinstance(x, slice) for x in index):
+    if only_masks(index):
         return new
     places = np.arange(math.prod(shape)).reshape(shape)[index].ravel()
     last = np.zeros(math.prod(shape), int)

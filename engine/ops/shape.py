@@ -37,6 +37,7 @@ from engine.tensors import (
     make,
     method,
     operation_node,
+    unseen,
     viewed,
 )
 
@@ -325,7 +326,12 @@ class View(ViewOperation):
 
     @staticmethod
     def backward(ctx: Any, g: Tensor) -> Any:
-        return reshape(g, ctx.shape), None
+        return reshaped(g, ctx.shape), None
+
+
+def reshaped(g: Tensor, shape: tuple[int, ...]) -> Tensor:
+    """A gradient in another shape."""
+    return make(array_of(g).reshape(shape)) if unseen() else reshape(g, shape)
 
 
 class Squeeze(View):
@@ -350,7 +356,7 @@ class UnsafeView(Operation):
 
     @staticmethod
     def backward(ctx: Any, g: Tensor) -> Any:
-        return reshape(g, ctx.shape), None
+        return reshaped(g, ctx.shape), None
 
 
 def shares(array: Any, shape: tuple[int, ...]) -> bool:
@@ -536,7 +542,10 @@ class Permute(ViewOperation):
 
     @staticmethod
     def backward(ctx: Any, g: Tensor) -> Any:
-        return viewed(ctx._function, (g, inverse(ctx.dims))), None
+        back = inverse(ctx.dims)
+        if unseen():
+            return make(array_of(g).transpose(back)), None
+        return viewed(ctx._function, (g, back)), None
 
 
 class Transpose(Permute):
@@ -658,7 +667,8 @@ class PartialView(ViewOperation):
 
     @staticmethod
     def backward(ctx: Any, g: Tensor) -> Any:
-        whole = applied(PutBack, (g, ctx._function, ctx.shape, ctx.how))
+        where = ctx._function, ctx.shape, ctx.how
+        whole = make(put_back(array_of(g), *where)) if unseen() else PutBack.apply(g, *where)
         return whole, *[None] * len(ctx.how)
 
 
@@ -668,14 +678,18 @@ class PutBack(Operation):
     @staticmethod
     def forward(ctx: Any, g: Tensor, view: Any, shape: tuple[int, ...], how: Any) -> Tensor:
         ctx.view, ctx.how = view, how
-        array = array_of(g)
-        whole = np.zeros(shape, interpreter.dtype_of(array))
-        view.take(whole, *how)[...] = array
-        return make(whole)
+        return make(put_back(array_of(g), view, shape, how))
 
     @staticmethod
     def backward(ctx: Any, h: Tensor) -> Any:
         return ctx.view.apply(h, *ctx.how), None, None, None
+
+
+def put_back(array: Any, view: Any, shape: tuple[int, ...], how: tuple[Any, ...]) -> Any:
+    """Zeros of the given shape with the array where the view lies."""
+    whole = np.zeros(shape, interpreter.dtype_of(array))
+    view.take(whole, *how)[...] = array
+    return whole
 
 
 class Slice(PartialView):
