@@ -90,8 +90,9 @@ def sum_forward(x: Any, dims: tuple[int, ...], keepdim: bool) -> Any:
 
 
 def centred(x: Any, dims: tuple[int, ...]) -> Any:
-    """x less its mean over these dimensions."""
+    """x less its mean over these dimensions; of float16 in float32."""
     n = math.prod([x.shape[d] for d in dims])
+    x = x.astype(np.float32) if x.dtype.char == "e" else x
     with quiet():
         return np.asarray(x - sum_forward(x, dims, True) / np.asarray(n, x.dtype))
 

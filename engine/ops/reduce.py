@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from engine import kernels, modes
+from engine import interpreter, kernels, modes
 from engine.attention import warn
 from engine.checks import sums_to
 from engine.lists import or_list, sum_list
@@ -211,10 +211,16 @@ def freedom(
     return dims, float(n) if n > 0 else 0.0
 
 
+def as_of(x: Tensor, array: Any) -> Tensor:
+    """A tensor of the array, in the dtype of x."""
+    kind = interpreter.dtype_of(array_of(x))
+    return make(array if interpreter.dtype_of(array) is kind else array.astype(kind))
+
+
 def variance(ctx: Any, x: Any, dims: tuple[int, ...], divisor: float, keepdim: bool) -> Any:
     """The variance of an array, and on ctx what its slope needs to know."""
     ctx.shape, ctx.dims, ctx.divisor = x.shape, dims, divisor
-    off = kernels.centred(in_single(x), dims)
+    off = kernels.centred(x, dims)
     return divide.run(kernels.sum_forward(multiply.run(off, off), dims, keepdim), divisor)
 
 
@@ -230,9 +236,8 @@ def through_variance(ctx: Any, g: Tensor, x: Tensor) -> Tensor:
 class Var(Operation):
     @staticmethod
     def forward(ctx: Any, x: Tensor, dims: Any, divisor: float, keepdim: bool) -> Tensor:
-        ctx.save_for_backward(x)
-        y = variance(ctx, x._array, dims, divisor, keepdim)
-        return make(y.astype(x._array.dtype, copy=False))
+        ctx._to_save = (x,)
+        return as_of(x, variance(ctx, array_of(x), dims, divisor, keepdim))
 
     @staticmethod
     def backward(ctx: Any, g: Tensor) -> Any:
@@ -243,9 +248,8 @@ class Var(Operation):
 class Std(Operation):
     @staticmethod
     def forward(ctx: Any, x: Tensor, dims: Any, divisor: float, keepdim: bool) -> Tensor:
-        y = root.run(variance(ctx, x._array, dims, divisor, keepdim))
-        y = make(y.astype(x._array.dtype, copy=False))
-        ctx.save_for_backward(x, y)
+        y = as_of(x, root.run(variance(ctx, array_of(x), dims, divisor, keepdim)))
+        ctx._to_save = (x, y)
         return y
 
     @staticmethod
@@ -404,11 +408,10 @@ def prod(
 class Norm(Operation):
     @staticmethod
     def forward(ctx: Any, x: Tensor, p: float, dims: tuple[int, ...], keepdim: bool) -> Tensor:
-        ctx.shape, ctx.dims, ctx.p = x._array.shape, dims, p
+        ctx.shape, ctx.dims, ctx.p = array_of(x).shape, dims, p
         with quiet():
-            length = np.asarray(norm_of(in_single(x._array), p, dims, keepdim))
-            y = make(length.astype(x._array.dtype, copy=False))
-        ctx.save_for_backward(x, y)
+            y = as_of(x, np.asarray(norm_of(in_single(array_of(x)), p, dims, keepdim)))
+        ctx._to_save = (x, y)
         return y
 
     @staticmethod
@@ -434,11 +437,11 @@ def norm_of(x: Any, p: float, dims: tuple[int, ...], keepdim: bool) -> Any:
 
 def through_norm(g: Tensor, x: Tensor, y: Tensor, p: float, dims: tuple[int, ...]) -> Tensor:
     """The gradient of x, given that of its p-norm y; 0 where y is 0."""
+    if p == 2:
+        return g * quotient(x, y)
     sign = np.sign(x._array)
     if p == 1:
         return g * make(sign)
-    if p == 2:
-        return g * (y == 0.0).where_else(0.0, x / y)
     if math.isinf(p):
         found = np.abs(x._array) == y._array
         with quiet():
@@ -446,6 +449,15 @@ def through_norm(g: Tensor, x: Tensor, y: Tensor, p: float, dims: tuple[int, ...
         return g * make(share.astype(sign.dtype))
     parts = make(sign) * (x == 0.0).where_else(0.0, x.abs() ** (p - 1.0))
     return parts * (y == 0.0).where_else(0.0, g * y ** (1.0 - p))
+
+
+def quotient(x: Tensor, y: Tensor) -> Tensor:
+    """x / y, but 0 where y is 0."""
+    if modes.is_grad_enabled():
+        return (y == 0.0).where_else(0.0, x / y)
+    a, b = array_of(x), array_of(y)
+    with quiet():
+        return make(np.where(b == 0.0, 0.0, a / b))
 
 
 @method
