@@ -667,9 +667,11 @@ class PartialView(ViewOperation):
 
     @staticmethod
     def backward(ctx: Any, g: Tensor) -> Any:
-        where = ctx._function, ctx.shape, ctx.how
-        whole = make(put_back(array_of(g), *where)) if unseen() else PutBack.apply(g, *where)
-        return whole, *[None] * len(ctx.how)
+        if unseen():
+            whole = make(put_back(array_of(g), ctx._function, ctx.shape, ctx.how))
+        else:
+            whole = PutBack.apply(g, ctx._function, ctx.shape, ctx.how)
+        return (whole, *[None] * len(ctx.how))
 
 
 class PutBack(Operation):
