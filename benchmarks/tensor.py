@@ -147,6 +147,52 @@ def big_net(contender: str, tiny: bool) -> Work:
     return Work(net(contender, TINY if tiny else (512, 1024, 1024, 10)), 4)
 
 
+def classifier_step(torch: Any, sizes: tuple[int, ...]) -> Callable[[], object]:
+    """A whole step of a net of modules: layers, cross-entropy, Adam."""
+    batch, inputs, hidden, outputs = sizes
+    nn = torch.nn
+    net = nn.Sequential(nn.Linear(inputs, hidden), nn.ReLU(), nn.Linear(hidden, outputs))
+    adam = torch.optim.Adam(net.parameters(), lr=1e-9)
+    x = torch.from_numpy(numbers(batch, inputs))
+    classes = torch.arange(batch) % outputs
+
+    def step() -> object:
+        adam.zero_grad()
+        nn.functional.cross_entropy(net(x), classes).backward()
+        return adam.step()
+
+    return step
+
+
+@row("classifier 8x64x16x10 of nn modules, cross-entropy, Adam, float32", *ENGINE, "torch")
+def classifier(contender: str, tiny: bool) -> Work:
+    sizes = TINY if tiny else (8, 64, 16, 10)
+    return Work(classifier_step(torch_names(contender), sizes), 4 if tiny else 500)
+
+
+def attention_step(torch: Any, batch: int, places: int, width: int) -> Callable[[], object]:
+    """Forward and backward of a head of attention behind a LayerNorm, as in a GPT."""
+    nn = torch.nn
+    norm, *layers = nn.LayerNorm(width), *(nn.Linear(width, width, bias=False) for _ in range(3))
+    x = torch.from_numpy(numbers(batch, places, width))
+    later = torch.tril(torch.ones(places, places)) == 0
+
+    def step() -> object:
+        z = norm(x)
+        query, key, value = (layer(z) for layer in layers)
+        scores = query @ key.transpose(-2, -1) * width**-0.5
+        chances = nn.functional.softmax(scores.masked_fill(later, float("-inf")), dim=-1)
+        return (chances @ value).mean().backward()
+
+    return step
+
+
+@row("one head of attention, 4x8x16, forward and backward, float32", *ENGINE, "torch")
+def attention(contender: str, tiny: bool) -> Work:
+    sizes = (1, 2, 3) if tiny else (4, 8, 16)
+    return Work(attention_step(torch_names(contender), *sizes), 4 if tiny else 300)
+
+
 def optimizer_steps(torch: Any, name: str, tiny: bool, **options: float) -> Callable[[], object]:
     """Steps of torch.optim's optimizer of that name on the two-layer net's weights."""
     params = []
