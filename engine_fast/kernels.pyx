@@ -680,21 +680,54 @@ cdef inline void reduce(
         fold(loop, numbers, found, b, size, skip)
 
 
+cdef enum:
+    SHORT = 64  # lines for which a call of a loop costs more than its numbers
+
+
+cdef inline void less_top(const real *x, real *y, Block b) noexcept nogil:
+    """y is x less the largest of its short line."""
+    cdef np.npy_intp i, o
+    cdef real top
+    for o in range(b.outer):
+        top = -m.inf
+        for i in range(o * b.n, o * b.n + b.n):
+            if x[i] > top or x[i] != x[i]:
+                top = x[i]
+        for i in range(o * b.n, o * b.n + b.n):
+            y[i] = x[i] - top
+
+
+@cython.cdivision(True)
+cdef inline void over_total(real *y, const real *t, Block b, bint log) noexcept nogil:
+    """y over the number of its short line, or less it for logarithms."""
+    cdef np.npy_intp i, o
+    for o in range(b.outer):
+        for i in range(o * b.n, o * b.n + b.n):
+            y[i] = y[i] - t[o] if log else y[i] / t[o]
+
+
 cdef void softmax(
     const real *x, real *y, real *powers, real *t, Block b, bint kind, bint log
 ) noexcept nogil:
     """y is the softmax of x, or its logarithm; t has room for one number for each line."""
     cdef np.npy_intp i, lines = b.outer * b.inner, size = sizeof(real)
-    for i in range(lines):
-        t[i] = -m.inf
-    fold(maxima[kind], x, t, b, size, 0)
-    unfold(differences[kind], x, t, y, b, size)
+    cdef bint short = b.inner == 1 and b.n < SHORT
+    if short:
+        less_top(x, y, b)
+    else:
+        for i in range(lines):
+            t[i] = -m.inf
+        fold(maxima[kind], x, t, b, size, 0)
+        unfold(differences[kind], x, t, y, b, size)
     each(exps[kind], y, powers, lines * b.n, size)
     memset(t, 0, lines * size)
     fold(sums[kind], powers, t, b, size, 0)
     if log:
         each(logs[kind], t, t, lines, size)
-    unfold(differences[kind] if log else quotients[kind], y, t, y, b, size)
+    if short:
+        over_total(y, t, b, log)
+    else:
+        unfold(differences[kind] if log else quotients[kind], y, t, y, b, size)
 
 
 cpdef softmax_forward(np.ndarray x, tuple dims, bint log):
