@@ -24,7 +24,7 @@ class Standardize(Operation):
         array = x._array
         ctx.dims, ctx.eps = tuple(range(array.ndim - count, array.ndim)), eps
         with quiet():
-            y = array - mean(array, ctx.dims)
+            y = kernels.centred(array, ctx.dims)
             ctx.scale = 1.0 / np.sqrt(mean(y * y, ctx.dims) + eps)
             y *= ctx.scale
         out = make(y)
@@ -37,7 +37,7 @@ class Standardize(Operation):
         if modes.is_grad_enabled():
             return in_graph(ctx, g, x, y), None, None
         a, b = g._array, y._array
-        slope = a - mean(a, ctx.dims)
+        slope = kernels.centred(a, ctx.dims)
         slope -= b * mean(a * b, ctx.dims)
         slope *= ctx.scale
         return make(slope), None, None
