@@ -13,7 +13,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from engine import lists, modes, tape, value
+from engine import lists, locks, modes, tape, value
 from engine.batches import Batch, lanes, takes
 from engine.nodes import Value
 from engine.reaching import (
@@ -90,14 +90,15 @@ class Compiled:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if self.refusal:
             raise Refused(self.refusal)
-        if is_plain() or value._free.locked():
+        if is_plain():
             return self.f(*args, **kwargs)
         try:
-            with value._free:
-                found = self.replay((args, kwargs))
+            found = locks.alone(value._free, self.replay, (args, kwargs), wait=False)
         except BaseException:  # Ctrl-C may stop a tape half-way, with numbers left in it
             self.tapes.clear()
             raise
+        if found is None:  # a walk goes on, in another thread or under this signal handler
+            return self.f(*args, **kwargs)
         self.calls += 1
         if not found:
             return self.record(args, kwargs)
@@ -122,10 +123,9 @@ class Compiled:
         if self.refusal:
             raise Refused(self.refusal)
         found: list[Batch] = []
-        if lanes and not is_plain() and not value._free.locked():
+        if lanes and not is_plain():
             try:
-                with value._free:
-                    found = self.in_lanes(calls)
+                found = locks.alone(value._free, self.in_lanes, calls, wait=False) or []
             except BaseException:  # as in a call
                 self.tapes.clear()
                 raise
@@ -188,7 +188,7 @@ class Compiled:
             )
 
     def replay(self, given: Any) -> Any:
-        """The result of the tape that fits this call, and its inputs; None where none fits."""
+        """The result of the tape that fits this call, and its inputs; () where none fits."""
         outcome, failed = DONE, None
         for i, recording in enumerate(self.tapes):
             if recording.grad_enabled != modes.is_grad_enabled():
@@ -202,7 +202,7 @@ class Compiled:
             if now > outcome:
                 outcome, failed = now, recording
         self.count_reads(outcome, failed)
-        return None
+        return ()
 
     def count_reads(self, outcome: int, failed: Any) -> None:
         """Refuse a function whose tapes never last, for a number that it reads."""
@@ -224,21 +224,20 @@ class Compiled:
         except Refused as error:
             self.refuse(str(error))
         self.recordings += 1
-        if value._free.locked():
+        found = locks.alone(value._free, recording.replay, (args, kwargs), wait=False)
+        if found is None:
             return eager
-        with value._free:
-            outcome = recording.tape.replay((args, kwargs), next(value._walks))
-            result, inputs = recording.result() if outcome == DONE else (None, [])
-        if outcome != DONE:
+        if not found:
             self.refuse(MUTATES)
+        result, inputs = found
         self.compare(result, eager, inputs)
         self.tapes = [recording, *self.tapes[: TAPES - 1]]
         return eager
 
     def compare(self, result: Any, eager: Any, inputs: list[Any]) -> None:
         """Numbers, and derivatives by leaves, must be the same to the last bit."""
-        with value._free:
-            ours, theirs = facts_of(result, inputs), facts_of(eager, inputs)
+        ours = locks.alone(value._free, facts_of, result, inputs)
+        theirs = locks.alone(value._free, facts_of, eager, inputs)
         for a, b in zip(ours, theirs, strict=False):
             if a != b:
                 self.refuse(
@@ -271,11 +270,14 @@ class Recording:
         return planner, plan
 
     def observed(self, recorder: Any, f: Any, args: Any, kwargs: Any) -> Any:
-        before = modes.set_observers((recorder,))
+        before = modes.observers()
         try:
+            modes.set_observers((recorder,))
             out = f(*args, **kwargs)
-        finally:
             modes.set_observers(before)
+        except BaseException:  # a Ctrl-C may have come in while these were set
+            modes.set_observers(before)
+            raise
         if recorder.refusal:
             raise Refused(recorder.refusal)
         return out
@@ -322,6 +324,11 @@ class Recording:
         if id(v) in r.made:
             return "made", (v._data, bool(v._requires_grad))
         return r.refuse("it returns a Value that it reaches in a way that is not seen")
+
+    def replay(self, given: Any) -> Any:
+        """The result of a first replay, and its inputs; () where it does not fit."""
+        fits = self.tape.replay(given, next(value._walks)) == DONE
+        return self.result() if fits else ()
 
     def result(self) -> tuple[Any, list[Any]]:
         """The result of the replay that was just done, and its inputs."""
@@ -412,8 +419,7 @@ def derivatives(v: Any, inputs: list[Any]) -> list[str]:
 
 def derivatives_of(v: Any) -> dict[int, float]:
     """The derivatives of v by the leaves below it, by their id; none where hooks run."""
-    with value._free:
-        return tape.derivatives(v, next(value._walks)) or {}
+    return locks.alone(value._free, tape.derivatives, v, next(value._walks)) or {}
 
 
 def bits(x: float) -> str:

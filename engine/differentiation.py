@@ -163,20 +163,20 @@ def accumulated(
     accumulate(arrived, create)
 
 
-# Two threads may add to the gradient of one leaf. An RLock, as in modes.py, for Ctrl-C's sake.
+# Two threads may add to the gradient of one leaf.
 _adding = threading.RLock()
 
 
 def accumulate(arrived: list[tuple[Any, Any]], create_graph: bool) -> None:
     """Write the gradients: inner Values set theirs, all others add to theirs. Hooks run then."""
     if not create_graph:  # nothing looks at the mode but hooks
-        hooked = added(arrived, False)
+        hooked = interpreter.alone(_adding, added, arrived, False)
         if not hooked:
             return
     before = modes.set_grad(create_graph)
     try:
         if create_graph:
-            hooked = added(arrived, True)
+            hooked = interpreter.alone(_adding, added, arrived, True)
         for x, g in hooked:
             x._hooks.on_accumulated(x, g)
     finally:
@@ -185,18 +185,17 @@ def accumulate(arrived: list[tuple[Any, Any]], create_graph: bool) -> None:
 
 def added(arrived: list[tuple[Any, Any]], create_graph: bool) -> list[tuple[Any, Any]]:
     """Write the gradients, all of them, or none where something stops it before; those with hooks
-    that wait for it, each with what it got."""
+    that wait for it, each with what it got. One thread at a time, for they may share leaves."""
     hooked, grads = [], []
-    with _adding:
-        for x, g in arrived:
-            if isinstance(x, value.Value):
-                grads.append(g.data if isinstance(g, value.Value) else g)
-                continue
-            leaf = x
-            grads.append(leaf._grad if adds(leaf, g, create_graph) else x._sum(g, create_graph))
-            if leaf._hooks is not None:
-                hooked.append((x, leaf._grad is None, g))
-        write(arrived, grads)
+    for x, g in arrived:
+        if isinstance(x, value.Value):
+            grads.append(g.data if isinstance(g, value.Value) else g)
+            continue
+        leaf = x
+        grads.append(leaf._grad if adds(leaf, g, create_graph) else x._sum(g, create_graph))
+        if leaf._hooks is not None:
+            hooked.append((x, leaf._grad is None, g))
+    write(arrived, grads)
     return [(x, x._grad if first else g) for x, first, g in hooked]
 
 

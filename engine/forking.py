@@ -9,9 +9,9 @@ nothing else.
 import os
 from typing import Any
 
-from engine import differentiation, modes, value
+from engine import differentiation, free_threading, value
 
-LOCKS: tuple[Any, ...] = (modes._lock, differentiation._adding, value._free)
+LOCKS: tuple[Any, ...] = (free_threading._counting, differentiation._adding, value._free)
 
 
 def release() -> None:

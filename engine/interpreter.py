@@ -9,6 +9,8 @@ import threading
 from operator import is_
 from typing import Any
 
+from engine import locks
+
 
 class Thread(threading.local):
     """What holds in one thread. A new thread starts with this.
@@ -201,6 +203,7 @@ def can_write(array: Any) -> bool:
     return bool(array.flags.writeable)
 
 
+alone = locks.alone  # compiled it takes a body of two arguments
 bare = object.__new__  # a Value whose fields are not set
 identity = id
 set_attribute = object.__setattr__

@@ -9,21 +9,14 @@ import threading
 
 from engine import interpreter
 
-try:
-    from engine import nocython as cython
-except ImportError:
-    import cython
-
 watched = 0
-_lock = threading.RLock()  # a Ctrl-C that leaves it taken must not stop this thread for ever
 state = threading.local()
 
 
 def count(change):
     """Note that this thread went into a first mode (1) or out of its last (-1)."""
     global watched
-    with cython.critical_section(_lock):
-        watched += change
+    watched += change  # the interpreter changes threads before it or after it (free_threading.py)
 
 
 def set_grad(mode):

@@ -46,12 +46,6 @@ def freelist(size: int) -> Callable[[Any], Any]:
     return lambda cls: cls
 
 
-def critical_section(lock: Any) -> Any:
-    """For a `with` block that one thread at a time runs. Compiled: where the interpreter's own
-    lock does not see to that, it waits; here, where the interpreter changes threads, always."""
-    return lock
-
-
 class Found:
     """An attribute that `lookup` finds in an instance by its name, unless a program has set it."""
 

@@ -216,9 +216,9 @@ def codes_of(run: Callable[[], Any]) -> tuple[Any, Codes]:
             codes.setdefault(frame.f_code, frame.f_globals)
 
     before, collects = sys.getprofile(), gc.isenabled()
-    gc.disable()  # what a collection calls (finalizers, callbacks) is none of the function's code
-    sys.setprofile(note)
     try:
+        gc.disable()  # what a collection calls (finalizers, callbacks) is not the function's code
+        sys.setprofile(note)
         return run(), codes
     finally:
         sys.setprofile(before)

@@ -325,7 +325,8 @@ class Value:
                 "does, or it was made under no_grad or by detach()"
             )
         g = 1.0 if gradient is None else as_number(gradient, "Value.backward: gradient")
-        if inputs is not None or not walk(self, g):
+        walks = inputs is None and not modes.observers()
+        if not walks or not interpreter.alone(_free, walk, self, g, wait=False):
             links.general(self, g, retain_graph, inputs)
 
     def item(self):
@@ -478,24 +479,21 @@ interpreter.pool(Value)
 # The walk back. Gradients on their way lie in the nodes (`_flight`), and so does the number of the
 # walk that saw them last. It runs only where no code of the user's can, one at a time: whoever
 # comes second, another thread or a signal handler, takes the general walk, whose state is its own.
-_free = threading.Lock()
+_free = threading.RLock()
 _walks = itertools.count(1)
 
 
 def walk(root, gradient):
     """Set the gradients of all nodes below root; False, and nothing done, where user code runs."""
-    if modes.observers() or _free.locked():
-        return False
     order, leaves = [], []
-    with _free:  # not acquire(False): a Ctrl-C right after it would leave the lock taken for ever
-        if not arrange(order, leaves, root, next(_walks)):
-            return False
-        root._flight = gradient
-        while order:  # in parts: a Ctrl-C is answered between two, and a part stays in the cache
-            interpreter.check_signals()
-            push_back(interpreter.cut(order, 1000))
-        keep_all(leaves)
-        return True
+    if not arrange(order, leaves, root, next(_walks)):
+        return False
+    root._flight = gradient
+    while order:  # in parts: a Ctrl-C is answered between two, and a part stays in the cache
+        interpreter.check_signals()
+        push_back(interpreter.cut(order, 1000))
+    keep_all(leaves)
+    return True
 
 
 def arrange(order, leaves, root, now):

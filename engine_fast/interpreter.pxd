@@ -145,6 +145,15 @@ cdef extern from *:
         int walks
     Thread thread "engine_thread"
 
+cdef inline object alone(object lock, object body, object a, object b, bint wait=True):
+    if not wait and lock._is_owned():
+        return None
+    if lock.acquire(wait):
+        try:
+            return body(a, b)
+        finally:
+            lock.release()
+
 cdef extern from "pool.h":
     object new "engine_new"(object base, object cls)
     object bare "engine_bare"(object cls)

@@ -40,8 +40,8 @@ cdef object binary(object a, object b, rules.binary_value value, rules.binary_sl
 cdef object with_number(object a, object b, rules.binary_value value, rules.binary_slopes slopes, object op)
 cdef object named(object a, object b, rules.binary_value value, rules.binary_slopes slopes, object op)
 cpdef Value observed(Value v, object op, tuple operands)
-@cython.locals(v=Value, order=list, leaves=list)
-cdef bint walk(Value root, double gradient) except -1
+@cython.locals(order=list, leaves=list)
+cpdef bint walk(Value root, double gradient) except -1
 @cython.locals(v=Value, p=Value, waiting=list)
 cdef bint arrange(list order, list leaves, Value root, long long now) except -1
 cdef bint has_parents(Value v)

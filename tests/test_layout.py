@@ -19,9 +19,9 @@ FAST = ROOT.parent / "engine_fast"
 # A module imports only from its left. What is not here is the rest: it imports what it likes,
 # and nothing here imports it.
 LINE = (
-    "nocython interpreter attention arrays elementary rules special modes blocks value fused "
-    "builds habits by_hand registry lists quiet kernels nodes depth arguments checks function "
-    "hooks graph differentiation dtypes promotion memory views tensors devices creation "
+    "nocython locks interpreter attention arrays elementary rules special modes blocks value "
+    "fused builds habits by_hand registry lists quiet kernels nodes depth arguments checks "
+    "function hooks graph differentiation dtypes promotion memory views tensors devices creation "
     "convert ops"
 )
 ORDER = LINE.split()

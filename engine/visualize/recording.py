@@ -151,14 +151,11 @@ class Recorder:
         self.counts: dict[str, int] = {}
 
     def __enter__(self) -> "Recorder":
-        self.locked = value._free.acquire(False)
         self.before = modes.set_observers((*modes.observers(), self))
         return self
 
     def __exit__(self, *error: object) -> None:
         modes.set_observers(self.before)
-        if self.locked:
-            value._free.release()
 
     def walk(self, *args: Any) -> Walk:
         """The walk that `backward` is to take. Not shown: a walk to some inputs, as autograd.grad's

@@ -16,10 +16,25 @@ import pytest
 from fresh import printed
 
 import engine
-from engine import Value, graph
+from engine import Value, forking, free_threading, graph, modes
 from engine.autograd import grad
 
 ALARMS = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="timers of POSIX")
+
+
+def taken():
+    """The locks of engine that some thread has now."""
+    return [x for x in forking.LOCKS if x._is_owned() or not x.acquire(False) or x.release()]
+
+
+@pytest.fixture(autouse=True)
+def no_lock_is_left_taken():
+    """Other threads would wait for it for ever."""
+    yield
+    left = taken()
+    for lock in left:
+        lock._at_fork_reinit()  # other tests are not to fail for this one
+    assert left == []
 
 
 class Interrupted:
@@ -120,29 +135,32 @@ def leaves(kind, count):
     return x, y
 
 
-# After these the interpreter looks for signals.
-LOOKS = {"RESUME", "CALL", "CALL_KW", "CALL_FUNCTION_EX", "JUMP_BACKWARD"}
-
-
 class Stopper:
-    """A trace function that raises where the interpreter looks for signals the n-th time."""
+    """Raises where the interpreter looks for signals the n-th time: as a function of Python
+    begins, as one of C returns, and in the jump back of a loop. It raises in that instruction, as
+    a signal does: it need not lie in the `try` block that the next one lies in."""
 
     def __init__(self, n):
         self.left = n
-        self.before = {}
 
-    def __call__(self, frame, event, argument):
+    def look(self):
+        self.left -= 1
+        if self.left == 0:
+            raise Stop()
+
+    def trace(self, frame, event, argument):
         frame.f_trace_opcodes = True
-        if event == "call":
-            self.before[frame] = "RESUME"
-        if event == "opcode":
-            now = dis.opname[frame.f_code.co_code[frame.f_lasti]]
-            looked = self.before.get(frame) in LOOKS
-            self.before[frame] = now
-            self.left -= looked
-            if looked and self.left == 0:
-                raise Stop()
-        return self
+        if event == "call" or (event == "opcode" and jumps_back(frame)):
+            self.look()
+        return self.trace
+
+    def profile(self, frame, event, argument):
+        if event == "c_return":
+            self.look()
+
+
+def jumps_back(frame):
+    return dis.opname[frame.f_code.co_code[frame.f_lasti]] == "JUMP_BACKWARD"
 
 
 def each_stopped(work):
@@ -159,12 +177,14 @@ def each_stopped(work):
 
 def stopped_at(n, work):
     """Runs work() until the interpreter looks for signals the n-th time."""
-    before = sys.gettrace()
+    before, stopper = sys.gettrace(), Stopper(n)
     gc.disable()  # others' callbacks, hypothesis has one, are not to be stopped
-    sys.settrace(Stopper(n))
+    sys.settrace(stopper.trace)
+    sys.setprofile(stopper.profile)
     try:
         work()
     finally:
+        sys.setprofile(None)
         sys.settrace(before)
         gc.enable()
 
@@ -202,10 +222,71 @@ def test_a_scalar_walk_stopped_at_any_look_for_signals_gives_all_leaves_their_gr
     y = functools.reduce(operator.add, x)
     for _ in each_stopped(y.backward):
         assert len({leaf.grad for leaf in x}) == 1
-        assert not engine.value._free.locked()
         for leaf in x:
             leaf.grad = None
     assert {leaf.grad for leaf in x} == {1.0}
+
+
+def sum_of_four(x):
+    return functools.reduce(operator.add, x)
+
+
+def compiled():
+    """A function under engine.compile, with its tape, and what to call it with."""
+    x = [Value(1.0) for _ in range(4)]
+    loss = engine.compile(sum_of_four)
+    loss(x)
+    return loss, x
+
+
+def scalar_walk():
+    return sum_of_four([Value(1.0) for _ in range(4)]).backward
+
+
+def general_walk():
+    y = leaves("both", 4)[1]
+    return lambda: y.backward(retain_graph=True)
+
+
+def first_call():
+    x = [Value(1.0)]
+    return lambda: engine.compile(sum_of_four)(x)
+
+
+def replay_and_compare():
+    loss, x = compiled()
+    return lambda: loss(x)
+
+
+def batch():
+    loss, x = compiled()
+    return lambda: loss.sum([(x,)] * 8)
+
+
+def adding_without_the_global_lock():
+    v = Value(1.0)
+    v._flight = 2.0
+    return lambda: free_threading.keep_alone([v])
+
+
+def counting_without_the_global_lock():
+    return lambda: free_threading.count_alone(0)
+
+
+LOCKED = [scalar_walk, general_walk, first_call, replay_and_compare, batch]
+LOCKED += [counting_without_the_global_lock]
+LOCKED += [] if COMPILED else [adding_without_the_global_lock]
+
+
+@pytest.mark.parametrize("prepare", LOCKED, ids=lambda prepare: prepare.__name__)
+def test_a_call_stopped_at_any_look_for_signals_leaves_no_lock_taken(prepare, figure):
+    work, stops = [prepare()], 0
+    for _ in each_stopped(lambda: work[0]()):
+        assert (taken(), modes.observers()) == ([], ())
+        work[0] = prepare()  # what was stopped may have changed
+        stops += 1
+    assert stops > 0
+    figure("places where a call was stopped that takes a lock", stops)
 
 
 @ALARMS

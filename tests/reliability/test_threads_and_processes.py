@@ -1,5 +1,6 @@
 """Eight threads on shared leaves, and processes made by fork and spawn."""
 
+import dis
 import math
 import multiprocessing
 import os
@@ -149,7 +150,7 @@ def test_spawned_processes_take_and_give_values_and_tensors():
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="fork")
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
-@pytest.mark.parametrize("lock", forking.LOCKS, ids=["modes", "adding", "walk"])
+@pytest.mark.parametrize("lock", forking.LOCKS, ids=["counting", "adding", "walk"])
 def test_a_child_forked_while_another_thread_holds_a_lock_finds_it_free(lock):
     held, done = threading.Event(), threading.Event()
 
@@ -186,3 +187,11 @@ def test_without_the_global_lock_the_scalar_walk_waits_to_add_to_leaves():
         assert added == []
     thread.join()
     assert added == [2.0]
+
+
+@pytest.mark.skipif(engine.backend() == "cython", reason="compiled it is one addition of C")
+def test_the_interpreter_lets_no_other_thread_in_while_modes_are_counted():
+    steps = [step.opname for step in dis.get_instructions(free_threading.count)]
+    within = steps[steps.index("LOAD_GLOBAL") : steps.index("STORE_GLOBAL")]
+    assert len(within) >= 2
+    assert not [step for step in within if step.startswith(("CALL", "RESUME", "JUMP"))]

@@ -3,15 +3,20 @@
 import gc
 import random
 import sys
+import sysconfig
 import threading
+from collections import deque
 from pathlib import Path
 
 import pytest
+from fresh import printed
 
 import engine
 from engine import Value
 
 BLOCKS = 600  # nodes, a little more than fit into one block
+FREE_THREADED = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
+POOL = engine.backend() == "cython" and sys.version_info < (3, 15) and not FREE_THREADED  # pool.h
 
 
 def test_nodes_freed_in_any_order_never_share_a_place():
@@ -38,23 +43,34 @@ def test_a_place_that_is_used_again_remembers_nothing():
     assert all(v.grad == 0.0 and not v.requires_grad for v in fresh)
 
 
-def resident() -> int:
-    """Bytes of memory that this process holds, as Linux counts them."""
-    pages = int(Path("/proc/self/statm").read_text().split()[1])
-    return pages * 4096
+BIG_GRAPH = """
+import gc
+from pathlib import Path
+from engine import Value
+
+def resident():
+    return 4096 * int(Path("/proc/self/statm").read_text().split()[1])
+
+before = resident()
+for _ in range(3):
+    v = Value(1.0)
+    for _ in range(1_000_000):
+        v = v + 1.0
+    print(resident() - before)
+    del v
+    gc.collect()
+    print(resident() - before)
+"""
 
 
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="Linux counts memory here")
 def test_the_memory_of_a_big_graph_is_given_back():
-    before = resident()
-    v = Value(1.0)
-    for _ in range(1_000_000):
-        v = v + 1.0
-    held = resident() - before
-    del v
-    gc.collect()
-    assert held > 70e6  # empty blocks that earlier tests left, up to 32 MiB, are used first
-    assert resident() - before < held / 2
+    # In a process of its own: no other test has left empty blocks there.
+    held, _, again, *_, last = map(int, printed(BIG_GRAPH).split())
+    assert held > 100e6
+    assert again < 1.1 * held
+    # The allocator of free-threaded Python gives nothing back to the system.
+    assert last < (1.1 * held if FREE_THREADED else held / 2)
 
 
 @pytest.mark.skipif(engine.backend() == "python", reason="Python's own objects are all tracked")
@@ -108,6 +124,35 @@ def through_a_subclass(v):
     return v * w
 
 
+class Plain:
+    """What Python itself makes of such nodes: from 3.13 on its `__del__` do not nest any deeper
+    than functions do."""
+
+
+def through_an_object_of_plain_ones(v):
+    w = Plain()
+    w.before, w.notes = v, Held(v)
+    return w
+
+
+def freed_in_a_chain(further, end):
+    """How many Held are freed by themselves when a chain of 20,000 nodes goes."""
+    Held.freed = 0
+    v = end
+    for _ in range(20_000):
+        v = further(v)
+    del v
+    gc.collect()
+    return Held.freed
+
+
+@pytest.fixture
+def in_silence(monkeypatch):
+    """Errors in a `__del__` are not told, by functions that would need the stack themselves."""
+    monkeypatch.setattr(sys, "unraisablehook", deque(maxlen=0).append)
+
+
+@pytest.mark.usefixtures("in_silence")
 @pytest.mark.parametrize(
     "further",
     [
@@ -118,16 +163,16 @@ def through_a_subclass(v):
     ],
 )
 def test_a_graph_of_any_depth_goes_whatever_its_nodes_hold(further):
-    Held.freed = 0
     end = Value(1.0)
-    v = end
-    for _ in range(20_000):
-        v = further(v)
-    held = sys.getrefcount(end)
-    del v
-    gc.collect()
-    assert sys.getrefcount(end) < held
-    assert Held.freed == (20_000 if further is through_an_object_of_the_user else 0)
+    alone = sys.getrefcount(end)
+    freed = freed_in_a_chain(further, end)
+    assert sys.getrefcount(end) == alone
+    if further is not through_an_object_of_the_user:
+        assert freed == 0
+    elif POOL:
+        assert freed == 20_000
+    else:
+        assert freed >= freed_in_a_chain(through_an_object_of_plain_ones, Plain())
 
 
 def test_a_graph_goes_while_another_is_going():
