@@ -4,7 +4,7 @@ engine_fast/value.pxd. Checked against the module that runs, in both builds, by 
 from collections.abc import Callable, Iterable
 from fractions import Fraction
 from itertools import count
-from threading import Lock
+from threading import RLock
 from types import SimpleNamespace
 from typing import Any, Self, TypeAlias, overload
 
@@ -15,7 +15,7 @@ _Operand: TypeAlias = Value | _Number
 
 selections: set[str]
 links: SimpleNamespace
-_free: Lock
+_free: RLock
 _walks: count[int]
 
 def connect(**functions: Callable[..., Any]) -> None: ...

@@ -15,7 +15,7 @@ ROOT = Path(engine.__file__).parent.parent
 # Where what runs is meant to be other than what is declared, as a regular expression.
 ALLOWED = r"""
 engine\.\w+\.__(test|pyx_capi)__
-engine\.(value|nodes)\.Value\.__r?pow__  # C passes a third argument, the modulus
+engine\.(creation|nodes|value)\.Value\.__r?pow__  # C passes a third argument, the modulus
 engine\.(value|nodes)\.Value\.__(get|set|del)attr__  # compiled only: a Python class has a __dict__
 engine\.tensors\.Tensor\.__getattr__  # stands for the methods that `ops` adds
 engine\.value\.(arrange|node|push_back|watch)  # C functions, and the next three too
