@@ -242,13 +242,16 @@ def split(params):
     return found, others
 
 
-def read_columns(vs, x, g, ready):
-    """Write the numbers of Values into x, their gradients into g, and whether they have one into
-    `ready`: arrays."""
+def read_columns(vs, x, g):
+    """Write the numbers of Values into x and their gradients into g, arrays; returns the places of
+    those that have no gradient."""
+    lacking = []
     for i, v in enumerate(vs):
         x[i] = v._data
         g[i] = v._grad
-        ready[i] = v._requires_grad == 2 or value.has_grad(v)
+        if v._requires_grad != 2 and not value.has_grad(v):
+            lacking.append(i)
+    return lacking
 
 
 def write_column(vs, x):

@@ -28,6 +28,7 @@ class Column:
         self.values, self.others = fused.split(params)
         self.state: dict[str, Array] = {}
         self.moved = np.zeros(len(self.values), bool)
+        self.all_moved = False
 
     def move(self, update: Update) -> None:
         """Calls update(x, g, state), which changes the vectors x and those in state in place.
@@ -37,20 +38,26 @@ class Column:
         n = len(self.values)
         if n:
             value.links.watch("written", self.values[0], None)
-            x, g, ready = np.empty(n), np.empty(n), np.empty(n, np.uint8)
-            fused.read_columns(self.values, x, g, ready)
-            has_grad = ready.view(bool)
-            for rows in (has_grad & self.moved, has_grad & ~self.moved):
-                if rows.all():
-                    self._move_all(x, g, update)
-                elif rows.any():
-                    self._move(np.flatnonzero(rows), x, g, update)
+            x, g = np.empty(n), np.empty(n)
+            lacking = fused.read_columns(self.values, x, g)
+            if not lacking and (self.all_moved or not self.moved.any()):
+                self._move_all(x, g, update)
+            else:
+                self._move_some(lacking, x, g, update)
 
     def _move_all(self, x: Array, g: Array, update: Update) -> None:
         with quiet():
             update(x, g, self.state)
         fused.write_column(self.values, x)
-        self.moved[:] = True
+        if not self.all_moved:
+            self.moved[:] = self.all_moved = True
+
+    def _move_some(self, lacking: list[int], x: Array, g: Array, update: Update) -> None:
+        has_grad = np.ones(len(x), bool)
+        has_grad[lacking] = False
+        for rows in (has_grad & self.moved, has_grad & ~self.moved):
+            if rows.any():
+                self._move(np.flatnonzero(rows), x, g, update)
 
     def _move(self, rows: Array, x: Array, g: Array, update: Update) -> None:
         x = x[rows]
@@ -69,6 +76,7 @@ class Column:
 
     def _keep(self, rows: Any, state: Mapping[str, Any]) -> None:
         self.moved[rows] = True
+        self.all_moved = bool(self.moved.all())
         for name, numbers in state.items():
             self.state[name] = np.array(self._column(name), float)
             self.state[name][rows] = numbers
