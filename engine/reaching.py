@@ -221,9 +221,12 @@ def codes_of(run: Callable[[], Any]) -> tuple[Any, Codes]:
         sys.setprofile(note)
         return run(), codes
     finally:
-        sys.setprofile(before)
-        if collects:
-            gc.enable()
+        try:
+            sys.setprofile(before)
+        finally:  # a Ctrl-C may have come in just before that, or just after
+            sys.setprofile(before)
+            if collects:
+                gc.enable()
 
 
 def names_in(code: types.CodeType) -> Iterator[tuple[str, str | None]]:

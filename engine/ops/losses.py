@@ -27,7 +27,7 @@ def all_count(classes: Tensor, count: int, ignored: int) -> bool:
     return low >= 0 and high < count and not low <= ignored <= high
 
 
-def along(array: Any, dim: int) -> Any:
+def with_dim(array: Any, dim: int) -> Any:
     """The array with a new dimension of size 1 at dim."""
     return array.reshape(*array.shape[:dim], 1, *array.shape[dim:])
 
@@ -35,10 +35,10 @@ def along(array: Any, dim: int) -> Any:
 def chosen(classes: Tensor, used: Tensor | None, dim: int) -> tuple[Any, Any]:
     """The classes as places along dim, 0 for those that are not used; and, if any, which these
     are."""
-    places = along(classes._array, dim)
+    places = with_dim(classes._array, dim)
     if used is None:
         return places, None
-    out = ~along(used._array, dim)
+    out = ~with_dim(used._array, dim)
     return np.where(out, 0, places), out
 
 
@@ -67,7 +67,7 @@ class CrossEntropy(Operation):
         scores, y, classes = ctx.saved_tensors
         places, out = chosen(classes, ctx.used, ctx.dim)
         if not modes.is_grad_enabled():
-            g_array = along(g._array, ctx.dim)
+            g_array = with_dim(g._array, ctx.dim)
             slope = kernels.cross_entropy_backward(g_array, y._array, places, ctx.dim)
             return make(slope if out is None else np.where(out, 0, slope)), None, None, None
         right = np.zeros(scores._array.shape, scores._array.dtype)

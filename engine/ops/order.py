@@ -161,7 +161,7 @@ class MedianAlong(Take):
     """The median along a dimension."""
 
 
-def along(name: str, kind: Any, where: Any, x: Tensor, dim: int, keepdim: bool) -> Selection:
+def picked(name: str, kind: Any, where: Any, x: Tensor, dim: int, keepdim: bool) -> Selection:
     """The one element of each line along dim that `where` finds, by an operation of this kind."""
     places, d = at(name, where, x, dim)
     found = applied(kind, (x, places, d, keepdim))
@@ -193,7 +193,7 @@ def max(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = N
         return input.maximum(other)
     if dim is None:
         return over("max", Amax, input, nans=True)
-    return along("max", Max, np.ndarray.argmax, input, dim, keepdim)
+    return picked("max", Max, np.ndarray.argmax, input, dim, keepdim)
 
 
 @method
@@ -208,7 +208,7 @@ def min(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = N
         return input.minimum(other)
     if dim is None:
         return over("min", Amin, input, nans=True)
-    return along("min", Min, np.ndarray.argmin, input, dim, keepdim)
+    return picked("min", Min, np.ndarray.argmin, input, dim, keepdim)
 
 
 def position(name: str, where: Any, x: Tensor, dim: int | None, keepdim: bool) -> Tensor:
@@ -267,7 +267,7 @@ def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
     """
     if dim is None:
         return Median.apply(input)
-    return along("median", MedianAlong, middle, input, dim, keepdim)
+    return picked("median", MedianAlong, middle, input, dim, keepdim)
 
 
 def middle_number(x: Any, dim: int) -> Any:
@@ -293,7 +293,7 @@ def nanmedian(input: Tensor, dim: int | None = None, keepdim: bool = False) -> A
     """
     if dim is None:
         return Nanmedian.apply(input)
-    return along("nanmedian", MedianAlong, middle_number, input, dim, keepdim)
+    return picked("nanmedian", MedianAlong, middle_number, input, dim, keepdim)
 
 
 # sorting

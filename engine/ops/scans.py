@@ -10,7 +10,7 @@ from engine.quiet import quiet
 from engine.tensors import Operation, Tensor, make, method
 
 
-def along(function: Any, x: Any, dim: int) -> Any:
+def running(function: Any, x: Any, dim: int) -> Any:
     """NumPy's running sum or product; integers and booleans as int64."""
     wide = x.dtype if x.dtype.kind == "f" else np.int64
     with quiet():
@@ -24,8 +24,8 @@ class Cumsum(Operation):
     def forward(ctx: Any, x: Tensor, dim: int, back: bool) -> Tensor:
         ctx.dim, ctx.back = dim, back
         if not back or not x.ndim:
-            return make(along(np.cumsum, x._array, dim))
-        return make(np.flip(along(np.cumsum, np.flip(x._array, dim), dim), dim))
+            return make(running(np.cumsum, x._array, dim))
+        return make(np.flip(running(np.cumsum, np.flip(x._array, dim), dim), dim))
 
     @staticmethod
     def backward(ctx: Any, g: Tensor) -> Any:
@@ -49,7 +49,7 @@ class Cumprod(Operation):
     def forward(ctx: Any, x: Tensor, dim: int) -> Tensor:
         ctx.save_for_backward(x)
         ctx.dim = dim
-        return make(along(np.cumprod, x._array, dim))
+        return make(running(np.cumprod, x._array, dim))
 
     @staticmethod
     def backward(ctx: Any, g: Tensor) -> Any:

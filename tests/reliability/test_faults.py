@@ -289,6 +289,27 @@ def test_a_call_stopped_at_any_look_for_signals_leaves_no_lock_taken(prepare, fi
     figure("places where a call was stopped that takes a lock", stops)
 
 
+@pytest.mark.parametrize("done", [False, True], ids=["before", "after"])
+def test_a_ctrl_c_as_a_first_call_ends_leaves_profile_and_collector_as_they_were(
+    done, monkeypatch
+):
+    calls, before, setprofile = [], sys.getprofile(), sys.setprofile
+
+    def interrupted(profile):
+        calls.append(profile)
+        if len(calls) != 2 or done:
+            setprofile(profile)
+        if len(calls) == 2:
+            raise KeyboardInterrupt()
+
+    monkeypatch.setattr(sys, "setprofile", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        engine.compile(sum_of_four)([Value(1.0)])
+    assert len(calls) == 3
+    assert gc.isenabled()
+    assert sys.getprofile() is before
+
+
 @ALARMS
 @pytest.mark.parametrize("kind", ["Values in the scalar walk", *GENERAL])
 def test_a_backward_that_is_interrupted_gives_all_leaves_their_gradients_or_none(
