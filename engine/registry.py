@@ -73,6 +73,8 @@ class Rule:
             return out._receive(self, operands)
         if len(operands) != self.arity:
             raise TypeError(f"{self.name}: needs {self.arity} operands; got {len(operands)}")
+        if self.is_method and isinstance(operands[-1], Value) and value.is_number(operands[0]):
+            operands = (Value(operands[0], requires_grad=False), operands[1])
         if self.is_method and isinstance(operands[0], Value) and is_scalar(operands[-1]):
             return getattr(operands[0], self.name)(*operands[1:])
         for x in operands:
