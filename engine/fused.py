@@ -264,5 +264,5 @@ def clear_grads(vs, none):
     """Make the gradients 0.0; with `none` they count as none yet."""
     for v in vs:
         v._grad = 0.0
-        if v._requires_grad:
-            v._requires_grad = 1 if none else 2
+        if none and v._requires_grad:
+            v._requires_grad = 1

@@ -222,11 +222,20 @@ def codes_of(run: Callable[[], Any]) -> tuple[Any, Codes]:
         return run(), codes
     finally:
         try:
-            sys.setprofile(before)
+            put_back(before)
         finally:  # a Ctrl-C may have come in just before that, or just after
-            sys.setprofile(before)
+            put_back(before)
             if collects:
                 gc.enable()
+
+
+def put_back(profile: Any) -> None:
+    """Have this profile function, or profiler written in C, go on."""
+    if profile is None or callable(profile):
+        sys.setprofile(profile)
+    else:  # cProfile's, until Python 3.11
+        sys.setprofile(None)
+        profile.enable()
 
 
 def names_in(code: types.CodeType) -> Iterator[tuple[str, str | None]]:

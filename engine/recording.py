@@ -188,11 +188,14 @@ class Writer:
         self.args: list[int] = []
         self.codes: list[tuple[int, int, int, int]] = []
         self.patches: list[tuple[int, int, int]] = []
-        self.sums: dict[int, Any] = {}  # by id of a sum: its start, and pairs of factors
+        # By id of a sum: its start, pairs of factors, and what gradients for these go to.
+        self.sums: dict[int, Any] = {}
         self.inside: set[int] = set()  # ids of these products, and of the sums on the way
         self.walks: dict[int, Any] = {}  # by id of an output: what is below it
         self.turns: list[Any] = []  # for each of them: its order, and the turn of each node by id
-        self.looked_up = set(recorder.tables)
+        looked_up = set(recorder.tables)
+        self.anywhere = {i for i, slot in self.planner.slots.items() if slot in looked_up}
+        self.anywhere |= set(recorder.stand_ins)  # ids of what lookups find or may find
         self.starts: dict[int, int] = {}  # by id: where its operands begin in args
         self.outputs: list[tuple[Any, list[int], list[int]]] = []
 
@@ -205,7 +208,7 @@ class Writer:
         for v, op, operands in reversed(r.nodes):
             if id(v) in wanted:
                 kept.append((v, op, operands))
-                wanted |= {id(x) for x in operands}
+                wanted.update(map(id, operands))
         return kept[::-1]
 
     def merged(self, nodes: list[Any], outputs: list[Any]) -> list[Any]:
@@ -231,17 +234,18 @@ class Writer:
         """Take v = start + product as a sum of products; start, where it is one, goes into it."""
         factors = products[id(product)]
         before = self.sums.get(id(start))
-        if before is None or used[id(start)] != 1 or not self.may_join(v, start, product, before):
-            self.sums[id(v)] = start, [factors]
+        targets = before[2] if before else set()
+        if not before or used[id(start)] != 1 or not self.may_join(v, start, product, targets):
+            self.sums[id(v)] = start, [factors], {self.target(x) for x in (start, *factors)}
             return
         self.inside.add(id(start))
         before[1].append(factors)
+        targets.update(map(self.target, factors))
         self.sums[id(v)] = self.sums.pop(id(start))
 
-    def may_join(self, v: Any, start: Any, product: Any, before: Any) -> bool:
-        """Whether no node between v and start, in a walk back, sends a gradient where start does:
-        only then start's turn may come with v's, to the last bit."""
-        targets = {self.target(x) for pair in before[1] for x in pair} | {self.target(before[0])}
+    def may_join(self, v: Any, start: Any, product: Any, targets: set[int]) -> bool:
+        """Whether no node between v and start, in a walk back, sends a gradient to one of the
+        targets, as start does: only then start's turn may come with v's, to the last bit."""
         r = self.recorder
         for order, turn in self.turns:
             first, last = turn.get(id(start), 0), turn.get(id(v), 0)
@@ -255,10 +259,7 @@ class Writer:
 
     def target(self, x: Any) -> int:
         """What a gradient for x goes to: by id, but one for all that lookups find or may find."""
-        r = self.recorder
-        if id(x) in r.stand_ins or self.planner.slots.get(id(x)) in self.looked_up:
-            return NOWHERE
-        return id(x)
+        return NOWHERE if id(x) in self.anywhere else id(x)
 
     def constant(self, number: float) -> int:
         """The slot of a number."""
@@ -356,7 +357,7 @@ class Writer:
         if op in tape.OPERATIONS and (op != "maximum" or is_wide(v, operands)):
             return self.code_of_many(v, op, operands)
         if id(v) in self.sums:
-            return self.code_of_sum(i, *self.sums[id(v)])
+            return self.code_of_sum(i, *self.sums[id(v)][:2])
         number = NUMBERS[op]
         a = self.operand(operands[0], SECOND, i)
         b = self.operand(operands[1], THIRD, i) if ARITY[number] == 2 else none

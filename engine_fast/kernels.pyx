@@ -996,7 +996,7 @@ cdef void cross_entropy_slope(
         for j in range(i * k, i * k + k):
             out[j] = gi * y[j]
         j = i * k + places[i]
-        out[j] = gi * (y[j] - 1)
+        out[j] = gi * (y[j] - <real> 1)
 
 
 def cross_entropy_backward(np.ndarray g, np.ndarray y, np.ndarray places, int dim):

@@ -244,10 +244,10 @@ def invent(alphabet: list[str], w: dict[str, Table], temperature: float = 0.5) -
 
 
 # Speed is why one would not write one's own Value; so the same step is timed with such a class.
-def seconds_a_step(value: Any, tokens: list[int], symbols: int) -> Any:
+def seconds_a_step(value: Any, adam_class: Any, tokens: list[int], symbols: int) -> Any:
     """A function that takes one step (forward, backward, Adam) and returns its seconds."""
     w = make_weights(value, symbols)
-    adam = Adam(parameters_of(w))
+    adam = adam_class(parameters_of(w))
 
     def measure() -> float:
         start = time.perf_counter()
@@ -257,16 +257,22 @@ def seconds_a_step(value: Any, tokens: list[int], symbols: int) -> Any:
     return measure
 
 
-def compare(tokens: list[int], symbols: int) -> tuple[float, float]:
-    """Seconds of one step with `engine.Value` and with a Value made of tuples, best of five.
+def compare(adam_class: Any, word: str, alphabet: list[str]) -> str:
+    """What one step takes with `engine.Value`, and with a Value made of tuples: the best of five.
 
     One after the other and not in turns: the tuples' garbage would burden the engine's step.
     """
     from benchmarks.baselines import TupleValue
 
-    ours = seconds_a_step(engine.Value, tokens, symbols)
-    theirs = seconds_a_step(TupleValue, tokens, symbols)
-    return min(ours() for _ in range(5)), min(theirs() for _ in range(5))
+    tokens, symbols = encode(word, alphabet), len(alphabet) + 1
+    ours = seconds_a_step(engine.Value, adam_class, tokens, symbols)
+    theirs = seconds_a_step(TupleValue, Adam, tokens, symbols)
+    us, them = min(ours() for _ in range(5)), min(theirs() for _ in range(5))
+    which = "engine.optim.Adam" if adam_class is EngineAdam else "Adam in Python"
+    return (
+        f"one step on {word!r}, {which} included: {1e3 * us:.1f} ms; with a Value made of tuples, "
+        f"and Adam in Python, {1e3 * them:.1f} ms, {them / us:.1f} times as long"
+    )
 
 
 # The rest reads the command line, so that all of the above can be tried on other words.
@@ -303,15 +309,13 @@ def main(arguments: list[str] | None = None) -> None:
     parameters = parameters_of(weights)
     print(f"{len(chosen.words)} words, {len(alphabet)} letters, {len(parameters)} parameters; "
           f"engine runs in {engine.backend()}")  # fmt: skip
-    adam = EngineAdam(parameters) if chosen.engine_adam else Adam(parameters)
+    adam_class = EngineAdam if chosen.engine_adam else Adam
+    adam = adam_class(parameters)
     report(train(chosen.words, alphabet, weights, adam, chosen.steps), chosen.steps)
     with engine.no_grad():
         invented = [invent(alphabet, weights) for _ in range(chosen.samples)]
     print("invented:", " ".join(invented))
-    ours, theirs = compare(encode(chosen.words[0], alphabet), len(alphabet) + 1)
-    print(f"one step on {chosen.words[0]!r}, Adam in Python included: {1e3 * ours:.1f} ms; "
-          f"with a Value made of tuples {1e3 * theirs:.1f} ms, "
-          f"{theirs / ours:.1f} times as long")  # fmt: skip
+    print(compare(adam_class, chosen.words[0], alphabet))
     print(
         "\nTo try next: teach it other words, one a line, with --text FILE; give it two layers; or "
         "see\nits backward pass step by step: "

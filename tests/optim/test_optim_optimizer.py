@@ -71,6 +71,7 @@ def test_zero_grad_forgets_or_fills_with_zeros(kind):
     (x * 3).backward()
     optimizer.zero_grad(set_to_none=False)
     assert float(x.grad) == 0.0
+    assert kind == "tensor" or (has_grad(x), has_grad(idle)) == (True, False)
     (x * 3).backward()
     optimizer.zero_grad()
     if kind == "tensor":
@@ -79,6 +80,16 @@ def test_zero_grad_forgets_or_fills_with_zeros(kind):
     else:
         assert x.grad == 0.0
         assert not has_grad(x)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_has_no_gradient_yet_does_not_decay(kind):
+    idle = param(kind)
+    before = idle.item()
+    optimizer = optim.SGD([idle], lr=0.1, weight_decay=0.1)
+    optimizer.zero_grad(set_to_none=False)
+    optimizer.step()
+    assert idle.item() == before
 
 
 @pytest.mark.parametrize("make", ALL)

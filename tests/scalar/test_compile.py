@@ -1,5 +1,6 @@
 """engine.compile: replays give the function's numbers and derivatives, or say that they cannot."""
 
+import cProfile
 import gc
 import math
 import random
@@ -800,6 +801,18 @@ def test_it_decorates_functions_and_methods():
     assert f(Value(1.0)).data == 2.0
     assert Net.out.__doc__ == "Documented."
     assert (f.check, Net.out.recordings) == (2, 1)
+
+
+def test_a_first_call_may_be_profiled():
+    profiler = cProfile.Profile()
+    before = sys.getprofile()
+    f = engine.compile(lambda x: x * x)
+    profiler.enable()
+    f(Value(3.0))
+    profiler.disable()
+    assert sys.getprofile() is before
+    assert f.recordings == 1
+    assert any("record" in str(entry.code) for entry in profiler.getstats())
 
 
 # --- the scalar GPT ---
