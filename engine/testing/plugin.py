@@ -1,13 +1,13 @@
 """The pytest plugin: Functions are checked with the arguments that a test suite calls them with.
 
-`pytest --engine-check package.module` records the first calls of every Function of the module
-while the tests run and checks each at the end. A test with the marker `engine_check` fails when
-one of the Functions that it calls has a finding; `engine_check(level="now", seconds=5)` passes
-these on to `engine.testing.check`.
+`pytest -p engine.testing.plugin --engine-check package.module` records the first calls of every
+Function of the module while the tests run and checks each at the end. A test with the marker
+`engine_check` fails when one of the Functions that it calls has a finding;
+`engine_check(level="now", seconds=5)` passes these on to `engine.testing.check`.
 """
 
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from importlib import import_module
 from typing import Any
 
@@ -100,16 +100,30 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
     with stack:
         watch(recorder, stack)
         result = yield
-    reports = [
-        check(function, *example, **marker.kwargs)
-        for function, calls in list(recorder.seen.items())
-        for example in calls
-    ]
+    with unseen(item.config):
+        reports = [
+            check(function, *example, **marker.kwargs)
+            for function, calls in list(recorder.seen.items())
+            for example in calls
+        ]
     if not reports:
         pytest.fail("engine_check: the test called no custom Function", pytrace=False)
     if not all(reports):
         pytest.fail("\n\n".join(str(r) for r in reports if not r), pytrace=False)
     return result
+
+
+@contextmanager
+def unseen(config: pytest.Config) -> Iterator[None]:
+    """What is called in this block is not recorded for --engine-check: no test calls it."""
+    mine = config.stash.get(RECORDER, None)
+    if mine is not None:
+        mine.recorder.paused = True
+    try:
+        yield
+    finally:
+        if mine is not None:
+            mine.recorder.paused = False
 
 
 @pytest.hookimpl(trylast=True)

@@ -25,20 +25,23 @@ class Recorder:
 
     calls: how many calls of other shapes are kept for a Function.
     patience: the script is stopped when so many calls in a row, and seconds, brought nothing new.
-    only: the name of the one Function to record; "" for all.
+    only: the name of the one Function to record; "" for all. paused: nothing is recorded now.
     """
 
     calls: int = 2
     patience: int = 100
     seconds: float = 3.0
     only: str = ""
+    paused: bool = False
     seen: dict[type, list[tuple[Any, ...]]] = field(default_factory=dict)
     idle: int = 0
     latest: float = 0.0
 
     def see(self, function: type, arguments: Sequence[Any], own: Library) -> None:
         """Keeps a copy of a call's arguments when it is new; raises Enough after the last one."""
-        if function.__module__.split(".")[0] in OWN or self.only not in ("", function.__name__):
+        if self.paused or self.only not in ("", function.__name__):
+            return
+        if function.__module__.split(".")[0] in OWN:
             return
         known = self.seen.setdefault(function, [])
         forms = [form(call, own) for call in known]

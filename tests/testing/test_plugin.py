@@ -110,6 +110,11 @@ def test_right_functions_leave_the_status_alone(pytest_in):
     assert "Double: nothing found" in text
 
 
+def test_what_the_marker_tries_is_no_call_of_a_test(pytest_in):
+    status, text = pytest_in("--engine-check", "layers", "-k", "test_double_is_right")
+    assert (status, text.count("Double: nothing found")) == (0, 1)
+
+
 def test_marked_test_fails_when_a_function_that_it_calls_is_wrong(pytest_in):
     status, text = pytest_in("-k", "is_right or nothing")
     assert status == 1
