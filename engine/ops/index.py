@@ -287,7 +287,9 @@ def taken(array: Any, index: tuple[Any, ...]) -> Any:
         found = array[index]
     except IndexError as error:
         raise IndexError(str(error).replace("axis", "dimension")) from None
-    return found if interpreter.is_contiguous(found) else np.asarray(found, order="C")
+    if isinstance(found, ndarray) and interpreter.is_contiguous(found):
+        return found
+    return np.asarray(found, order="C")  # of places without dimensions NumPy returns a number
 
 
 def only_masks(index: tuple[Any, ...]) -> bool:

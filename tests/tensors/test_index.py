@@ -173,6 +173,14 @@ def test_integers_slices_and_none_give_views_all_else_copies():
         assert not x[at]._is_view()
 
 
+def test_what_is_taken_at_one_place_is_a_tensor_as_any_other():
+    y = engine.tensor([1.0, 2.0]).take(engine.tensor(1))
+    assert y.add_(1).tolist() == 3.0
+    assert y.softmax(0).tolist() == 1.0
+    assert y.expand([1]).tolist() == [3.0]
+    assert engine.stack([y, y]).tolist() == [3.0, 3.0]
+
+
 def test_what_an_array_index_takes_lies_row_by_row():
     x = engine.zeros(4, 5)
     assert x[:, [0, 1]].view(-1).shape == (8,)
