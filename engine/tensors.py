@@ -885,6 +885,7 @@ def put_rule(x: Tensor, rule: Rule, others: tuple[Any, ...]) -> Tensor:
     if node is not None and isinstance(node._saved[-1], nodes.Saved):
         node._saved[-1] = nodes.Saved(x, 0, False)
     if node is not None:
+        node._shapes = [nodes.shape_of(x)]  # in x's dtype, which may be narrower
         views.rebase(x, node, 0)
     for observer in modes.observers():
         observer(x, "in_place", (out,))

@@ -3,7 +3,7 @@
 import pytest
 
 import engine
-from engine.autograd import gradcheck
+from engine.autograd import grad, gradcheck
 
 CASES = {
     "cumsum": (0,),
@@ -30,6 +30,19 @@ def test_logic_in_place_keeps_the_dtype(name):
     expected = getattr(x, name)(other).float()
     assert getattr(x, f"{name}_")(other).tolist() == expected.tolist()
     assert x.dtype == engine.float32
+
+
+@pytest.mark.parametrize("wider", ["tensor", "number"])
+def test_a_gradient_has_the_dtype_of_what_a_wider_operand_changed(wider):
+    x = engine.tensor([2.0] if wider == "tensor" else 2.0, requires_grad=True)
+    p = engine.tensor([3.0] if wider == "tensor" else 3.0, dtype=engine.float64, requires_grad=True)
+    for change in ("mul_", "add_"):
+        y, seen = x * 1.0, []
+        getattr(y, change)(p)
+        y.register_hook(lambda g, seen=seen: seen.append(g.dtype))
+        of_y, of_p = grad(y.sum(), (y, p))
+        assert (y.dtype, of_y.dtype, seen) == (engine.float32, engine.float32, [engine.float32])
+        assert (of_p.dtype, of_p.sum().item()) == (engine.float64, 2.0 if change == "mul_" else 1.0)
 
 
 def test_bits_are_changed_in_place():
