@@ -5,10 +5,12 @@ from typing import Any
 import numpy as np
 
 from engine import builds, modes
+from engine.function import new_node
 from engine.ops.order import Put
+from engine.ops.probabilities import Softmax
 from engine.promotion import in_single
 from engine.quiet import quiet
-from engine.tensors import Operation, Tensor, make
+from engine.tensors import Operation, Tensor, joined, make
 
 kernels = builds.module("kernels")
 
@@ -59,23 +61,34 @@ class CrossEntropy(Operation):
         losses = losses.astype(scores._array.dtype, copy=False)
         if out is not None:
             losses[out] = 0.0
-        ctx.save_for_backward(scores, make(y), classes)
+        ctx.save_for_backward(make(y), classes)
         return make(losses.squeeze(dim))
 
     @staticmethod
     def backward(ctx: Any, g: Tensor) -> Any:
-        scores, y, classes = ctx.saved_tensors
+        y, classes = ctx.saved_tensors
         places, out = chosen(classes, ctx.used, ctx.dim)
         if not modes.is_grad_enabled():
             g_array = with_dim(g._array, ctx.dim)
             slope = kernels.cross_entropy_backward(g_array, y._array, places, ctx.dim)
             return make(slope if out is None else np.where(out, 0, slope)), None, None, None
-        right = np.zeros(scores._array.shape, scores._array.dtype)
+        right = np.zeros(y._array.shape, y._array.dtype)
         np.put_along_axis(right, places, 1.0, ctx.dim)
-        slope = g.unsqueeze(ctx.dim) * (scores.softmax(ctx.dim) - make(right))
+        slope = g.unsqueeze(ctx.dim) * (in_graph(ctx, y) - make(right))
         if out is not None:
             slope = make(out).where_else(0.0, slope)
         return slope, None, None, None
+
+
+def in_graph(ctx: Any, y: Tensor) -> Tensor:
+    """The softmax y as the result of a node of its own on the scores as they were: its slope is
+    made of y alone, so the scores may have been changed in place since."""
+    node, out = new_node(Softmax), make(y._array)
+    node.dims = (ctx.dim,)
+    node.save_for_backward(out)
+    joined(node, (), out)
+    node._edges = (ctx._edges[0], None)
+    return out
 
 
 class NllLoss(Operation):
