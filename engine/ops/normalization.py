@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from engine import builds, modes
+from engine import builds, modes, nodes
 from engine.quiet import quiet
 from engine.tensors import Operation, Tensor, make
 
@@ -28,15 +28,18 @@ class Standardize(Operation):
             ctx.scale = 1.0 / np.sqrt(mean(y * y, ctx.dims) + eps)
             y *= ctx.scale
         out = make(y)
-        ctx.save_for_backward(x, out)
+        ctx.counter = nodes.counter_of(out)
+        ctx.save_for_backward(x, make(y))
         return out
 
     @staticmethod
     def backward(ctx: Any, g: Tensor) -> Any:
         x, y = ctx.saved_tensors
-        if modes.is_grad_enabled():
-            return in_graph(ctx, g, x, y), None, None
         a, b = g._array, y._array
+        if ctx.counter[0]:  # the result was changed in place since
+            b = kernels.centred(x._array, ctx.dims) * ctx.scale
+        if modes.is_grad_enabled():
+            return in_graph(ctx, g, x, nodes.attach(make(b), ctx, 0)), None, None
         slope = kernels.centred(a, ctx.dims)
         slope -= b * mean(a * b, ctx.dims)
         slope *= ctx.scale

@@ -8,6 +8,7 @@ from hypothesis import given, settings, strategies as st
 
 import engine
 from engine import nn
+from engine.autograd import gradcheck, gradgradcheck
 from engine.nn import functional as F
 
 SIZES = st.integers(1, 5)
@@ -166,6 +167,16 @@ def test_layer_norm_gives_mean_zero_and_variance_one():
     layer.weight.data.fill_(4.0)
     layer.reset_parameters()
     assert bool((layer.weight == 1).all())
+
+
+def test_layer_norm_may_be_changed_in_place_before_backward():
+    x = randn(2, 4).requires_grad_()
+
+    def changed(x):
+        return F.layer_norm(x, (4,), eps=0.1).mul_(2.0)
+
+    assert gradcheck(changed, x)
+    assert gradgradcheck(changed, x)
 
 
 def test_layer_norm_refuses_an_input_of_other_sizes():
