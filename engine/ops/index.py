@@ -392,7 +392,7 @@ def setitem(input: Tensor, index: Any, value: Any) -> None:
     """
     basic, advanced = halved(index, input)
     target = input if not basic or trivial(basic) else Slice.apply(input, basic)
-    value = assigned(value, target, advanced is not None)
+    value = assigned(value, target, advanced)
     if advanced is not None:
         applied_in_place(IndexPut, "index_put_", (target, value, advanced, False))
     elif isinstance(value, Tensor):
@@ -401,8 +401,9 @@ def setitem(input: Tensor, index: Any, value: Any) -> None:
         fill_(target, value)
 
 
-def assigned(x: Any, target: Tensor, same_dtype: bool) -> Any:
-    """What is assigned, as a number or a tensor without more dimensions than it needs."""
+def assigned(x: Any, target: Tensor, index: tuple[Any, ...] | None) -> Any:
+    """What is assigned, at places given by arrays if index is given, as a number or a tensor
+    without more dimensions than it needs."""
     if isinstance(x, (int, float)):
         dtype = array_of(target).dtype
         if (dtype is FLOAT32 or dtype is FLOAT64) and -65504 <= x <= 65504:
@@ -411,10 +412,18 @@ def assigned(x: Any, target: Tensor, same_dtype: bool) -> Any:
     x = as_operand(x, target)
     if not isinstance(x, Tensor) or not x.ndim:
         return filling("setitem", x, target)
-    if same_dtype:
+    if index is not None:
+        if x._array.size == 1 and is_one_mask(index):
+            return x.reshape(())
         check_dtype("Index put", target, x)
     extra = next((i for i, n in enumerate(x._array.shape) if n != 1), x.ndim)
     return x.reshape(x._array.shape[extra:]) if extra else x
+
+
+def is_one_mask(index: tuple[Any, ...]) -> bool:
+    """Whether one mask is all that an index has beside slices: PyTorch fills it with one number of
+    any dtype."""
+    return [is_mask(x) for x in index if isinstance(x, ndarray)] == [True]
 
 
 def check_dtype(name: str, x: Tensor, source: Tensor) -> None:

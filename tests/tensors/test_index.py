@@ -157,6 +157,35 @@ def test_rows_assigned_to_a_plain_tensor_give_it_a_history():
     assert x.grad.tolist() == [3.0, 3.0]
 
 
+@pytest.mark.parametrize("dtype", [engine.float32, engine.float64, engine.bool], ids=str)
+@pytest.mark.parametrize("shape", [(1,), (1, 1)], ids=str)
+def test_one_number_of_any_dtype_fills_where_a_mask_holds(shape, dtype):
+    mask = engine.tensor([True, False, True])
+    for index, expected in (
+        (engine.stack([mask, ~mask]), [[1.0, 0.0, 1.0], [0.0, 1.0, 0.0]]),
+        ((slice(None), mask), [[1.0, 0.0, 1.0], [1.0, 0.0, 1.0]]),
+        ((0, mask), [[1.0, 0.0, 1.0], [0.0, 0.0, 0.0]]),
+    ):
+        x = engine.zeros(2, 3)
+        x[index] = engine.ones(shape, dtype=dtype)
+        assert (x.tolist(), x.dtype) == (expected, engine.float32)
+
+
+def test_one_number_of_another_dtype_gets_the_gradient_of_all_that_it_filled():
+    x, t = engine.zeros(3, dtype=engine.float64), engine.tensor([2.0], requires_grad=True)
+    x[engine.tensor([True, False, True])] = t
+    (x * x).sum().backward()
+    assert (t.grad.tolist(), t.grad.dtype) == ([8.0], engine.float32)
+
+
+def test_places_and_two_masks_take_one_number_of_their_own_dtype_alone():
+    x, one = engine.zeros(2, 2), engine.ones(1, dtype=engine.float64)
+    masks = engine.tensor([True, False]), engine.tensor([True, False])
+    for index in ([0], masks):
+        with pytest.raises(RuntimeError, match="Index put requires the source and destination"):
+            x[index] = one
+
+
 def test_masked_assignment_to_a_gradient():
     g = engine.tensor([1.0, 2.0, 3.0])
     x = engine.tensor([-1.0, 0.0, 1.0])
