@@ -210,9 +210,10 @@ def write(arrived: list[tuple[Any, Any]], grads: list[Any]) -> None:
 
 
 def give_number(v: Any, g: float) -> None:
-    """Write the gradient of a Value."""
-    v._grad = v._grad + g if v.is_leaf else g
-    v._requires_grad = 2
+    """Write the gradient of a Value, unless it stopped requiring one."""
+    if v._requires_grad:
+        v._grad = v._grad + g if v.is_leaf else g
+        v._requires_grad = 2
 
 
 def adds(leaf: Any, g: Any, create_graph: bool) -> bool:
@@ -225,6 +226,8 @@ def adds(leaf: Any, g: Any, create_graph: bool) -> bool:
 
 def give(leaf: Any, grad: Any, g: Any) -> None:
     """Write the gradient of a Tensor, or add g to the one that it has."""
+    if not nodes.wants_grad(leaf):  # it stopped requiring one after the graph was made
+        return
     if grad is leaf._grad:
         add_in_place(grad, g)
     else:

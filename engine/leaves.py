@@ -19,6 +19,7 @@ from engine.quiet import quiet
 
 FIELDS = vars(value.Value)
 GRAD_OF, SET_GRAD = FIELDS["_grad"].__get__, FIELDS["_grad"].__set__
+NEEDS_GRAD = FIELDS["_requires_grad"].__get__
 Calls = list[tuple[Any, ...]]  # functions of C with their arguments
 
 
@@ -32,6 +33,7 @@ def kept(values: list[Any], gradients: Iterable[float]) -> Iterator[Any]:
 
 def keep_all(leaves: list[Any]) -> None:
     """`value.keep_all`."""
+    leaves = list(filter(NEEDS_GRAD, leaves))
     deque(kept(leaves, map(FIELDS["_flight"].__get__, leaves)), 0)
 
 
@@ -41,6 +43,8 @@ def write(arrived: list[tuple[Any, Any]], grads: list[Any]) -> None:
     calls: Calls = []
     sums: Calls = []
     for (x, g), grad in zip(arrived, grads, strict=True):
+        if not nodes.needs_grad(x):
+            continue
         if isinstance(x, value.Value):
             values.append(x)
             numbers.append(grad)

@@ -413,6 +413,7 @@ class FirstLeaf(nodes.TensorBase):
     walk itself makes: that differs between the builds."""
 
     _grad = _hooks = None
+    _requires_grad = True
     found = (0, 0)
 
     def _sum(self, g: Any, create_graph: bool) -> Any:

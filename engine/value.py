@@ -590,8 +590,11 @@ def contribution(v, gradient, slope):
 
 
 def keep_all(leaves):
-    """Leaves add what has arrived to their gradients, 0.0 before any; others set theirs."""
+    """Leaves add what has arrived to their gradients, 0.0 before any; others set theirs. One that
+    stopped requiring a gradient after the graph was made gets none."""
     for v in leaves:
+        if not v._requires_grad:
+            continue
         if v._extra is None or v.is_leaf:
             v._grad += v._flight
         else:

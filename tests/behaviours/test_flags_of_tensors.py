@@ -46,6 +46,32 @@ def test_detach_in_place_makes_a_leaf_again():
     assert torch.equal(x.grad, torch.ones(10, 10))
 
 
+@pytest.mark.parametrize("stop", ["requires_grad_", "detach_"])
+def test_a_leaf_that_stopped_requiring_grad_gets_none_from_an_older_graph(stop):
+    w, x, seen = torch.tensor(3.0, requires_grad=True), torch.tensor(1.0, requires_grad=True), []
+    w.register_hook(lambda g: seen.append(g.item()))
+    y = w * w + x
+    w.detach_() if stop == "detach_" else w.requires_grad_(False)
+    y.backward(retain_graph=True)
+    assert (w.grad, x.grad.item(), seen) == (None, 1.0, [6.0])
+    w.requires_grad_()
+    y.backward(retain_graph=True)
+    w.requires_grad_(False)
+    with pytest.warns(UserWarning, match="reference cycle"):
+        y.backward(create_graph=True)
+    assert (w.grad.item(), x.grad.item()) == (6.0, 3.0)
+
+
+def test_a_value_that_stopped_requiring_grad_gets_none_from_an_older_graph():
+    for other in (torch.Value(1.0), torch.tensor(1.0, requires_grad=True)):
+        w = torch.Value(3.0)
+        y = w * w + other
+        w.requires_grad_(False)
+        y.backward()
+        assert (w.grad, w.requires_grad) == (0.0, False)
+        assert other.grad == 1.0
+
+
 def test_detached_tensors_may_change_before_anything_is_saved():
     x = torch.randn(3, requires_grad=True)
     y = x.exp()
