@@ -104,6 +104,11 @@ def memory(x: Tensor) -> Any:
     """All that lies between the first and the last element of the base of x, in one row."""
     base = x._array if x._base is None else x._base._array
     steps = [s // base.itemsize for s in base.strides]
+    if any(s < 0 for s in steps):
+        raise RuntimeError(
+            "as_strided: needs memory that is walked forwards; the base of this tensor has the "
+            f"strides {steps}, as of a reversed NumPy array: clone() it first"
+        )
     span = 1 + sum((n - 1) * s for n, s in zip(base.shape, steps, strict=True))
     return stepping(base, (span if base.size else 0,), (1,))
 

@@ -148,6 +148,14 @@ def test_as_strided_counts_from_the_base():
     assert x.t().as_strided((2, 2), (3, 1)).tolist() == [[0.0, 1.0], [3.0, 4.0]]
 
 
+def test_as_strided_refuses_memory_that_is_walked_backwards():
+    x = engine.from_numpy(np.arange(6.0)[::-1])
+    for view in (x, x[1:]):
+        with pytest.raises(RuntimeError, match=r"as_strided: .* strides \[-1\].* clone\(\) it"):
+            view.as_strided((2,), (1,))
+    assert x.clone().as_strided((2,), (1,)).tolist() == [5.0, 4.0]
+
+
 def test_windows_by_hand():
     x = engine.arange(5.0).requires_grad_()
     assert x.unfold(0, 3, 2).tolist() == [[0.0, 1.0, 2.0], [2.0, 3.0, 4.0]]
