@@ -244,6 +244,12 @@ def middle(x: Any, dim: int) -> Any:
     return np.take_along_axis(sorting(x, dim), np.where(nans, n - nans, (n - 1) // 2), dim)
 
 
+def of_none(dtype: Any) -> Any:
+    """The median of no numbers: nan, or what C makes of nan in a dtype of integers."""
+    with quiet():
+        return np.array(np.nan).astype(dtype)
+
+
 class Median(Extreme):
     """The median of all elements."""
 
@@ -252,7 +258,7 @@ class Median(Extreme):
     @classmethod
     def forward(cls, ctx: Any, x: Tensor) -> Tensor:
         flat = x._array.reshape(x._array.size)
-        y = flat[cls.middle(flat, 0)[0]] if flat.size else np.nan
+        y = flat[cls.middle(flat, 0)[0]] if flat.size else of_none(flat.dtype)
         return found(ctx, x, y, tuple(range(x.ndim)), True)
 
 

@@ -67,6 +67,12 @@ def test_nanmedian_leaves_nan_out_and_shares_its_gradient_among_equal_ones():
     assert engine.tensor([nan, nan]).nanmedian().isnan()
 
 
+def test_the_median_of_no_integers_is_what_nan_is_as_one():
+    for of in (engine.median, engine.nanmedian):
+        assert of(engine.zeros(0, dtype=engine.int64)).item() == -(2**63)
+        assert of(engine.zeros(0)).isnan()
+
+
 UNIQUE = [
     ([3.0, 1.0, 3.0, 2.0, 2.0], None, [1.0, 2.0, 3.0], [2, 0, 2, 1, 1], [1, 2, 2]),
     ([[2, 1], [2, 1], [0, 5]], None, [0, 1, 2, 5], [[2, 1], [2, 1], [0, 3]], [1, 2, 2, 1]),
