@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from engine import creation, devices, dtypes
+from engine import creation, devices, dtypes, modes
 from engine.quiet import quiet
 from engine.tensors import Operation, Tensor, make, method
 
@@ -22,7 +22,11 @@ def cast(x: Tensor, dtype: Any, copy: bool = False) -> Tensor:
     """x in NumPy's dtype: x itself where it has it already and no copy is asked for."""
     if x._array.dtype == dtype and not copy:
         return x
-    return ToCopy.apply(x, dtype)
+    recording = modes.set_grad(dtype.kind == "f" and modes.is_grad_enabled())
+    try:
+        return ToCopy.apply(x, dtype)
+    finally:
+        modes.set_grad(recording)
 
 
 @method

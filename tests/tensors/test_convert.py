@@ -229,3 +229,13 @@ def test_the_numbers_of_a_float16_are_stored_and_computed_by_numpy():
     x = engine.tensor([0.1], dtype=engine.float16)
     assert x.item() == float(np.float16(0.1))
     assert (x * 3).item() == float(np.float16(0.1) * np.float16(3))
+
+
+def test_a_view_that_may_not_be_followed_any_more_has_whole_numbers():
+    x = engine.arange(4.0, requires_grad=True) * 1.0
+    view = x.chunk(2)[0]
+    x.mul_(2.0)
+    assert view.bool().tolist() == [False, True]
+    assert view.to(engine.int64).tolist() == [0, 2]
+    with pytest.raises(RuntimeError, match="is a view and its base"):
+        view.double()
