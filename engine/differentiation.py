@@ -194,7 +194,7 @@ def added(arrived: list[tuple[Any, Any]], create_graph: bool) -> list[tuple[Any,
         leaf = x
         grads.append(leaf._grad if adds(leaf, g, create_graph) else x._sum(g, create_graph))
         if leaf._hooks is not None:
-            hooked.append((x, leaf._grad is None, g))
+            hooked.append((x, leaf._grad is None and nodes.wants_grad(leaf), g))
     write(arrived, grads)
     return [(x, x._grad if first else g) for x, first, g in hooked]
 

@@ -62,6 +62,17 @@ def test_a_leaf_that_stopped_requiring_grad_gets_none_from_an_older_graph(stop):
     assert (w.grad.item(), x.grad.item()) == (6.0, 3.0)
 
 
+def test_hooks_of_a_leaf_that_stopped_requiring_grad_are_called_with_what_arrived():
+    w, seen = torch.tensor(3.0, requires_grad=True), []
+    y = w * w + torch.tensor(1.0, requires_grad=True)
+    w.register_post_accumulate_grad_hook(lambda w: seen.append(w.grad))
+    leaf = y.grad_fn.next_functions[0][0].next_functions[0][0]
+    leaf.register_hook(lambda inputs, outputs: seen.append(outputs[0].item()))
+    w.requires_grad_(False)
+    y.backward()
+    assert seen == [None, 6.0]
+
+
 def test_a_value_that_stopped_requiring_grad_gets_none_from_an_older_graph():
     for other in (torch.Value(1.0), torch.tensor(1.0, requires_grad=True)):
         w = torch.Value(3.0)
