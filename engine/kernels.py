@@ -2,7 +2,8 @@
 
 Same names, same signatures, same numbers; the compiled ones only take less time. Arguments are
 arrays of float32 or float64 of any strides, read-only and zero-stride ones too; results are
-fresh, but the steps of optimizers change what they are given. Whatever a compiled kernel was not
+fresh, those of reductions, of softmax and of joining row by row whatever x lies like, but the
+steps of optimizers change what they are given. Whatever a compiled kernel was not
 built for it hands to these.
 """
 
@@ -84,9 +85,9 @@ def sum_forward(x: Any, dims: tuple[int, ...], keepdim: bool) -> Any:
     with quiet():
         kind = x.dtype.char
         if kind == "e":
-            return np.asarray(x.sum(dims, np.float32, keepdims=keepdim).astype(x.dtype))
+            return np.asarray(x.sum(dims, np.float32, keepdims=keepdim), x.dtype, order="C")
         wide = None if kind in "fd" else np.int64
-        return np.asarray(x.sum(dims, wide, keepdims=keepdim))
+        return np.asarray(x.sum(dims, wide, keepdims=keepdim), order="C")
 
 
 def centred(x: Any, dims: tuple[int, ...]) -> Any:
@@ -94,13 +95,14 @@ def centred(x: Any, dims: tuple[int, ...]) -> Any:
     n = math.prod([x.shape[d] for d in dims])
     x = x.astype(np.float32) if x.dtype.char == "e" else x
     with quiet():
-        return np.asarray(x - sum_forward(x, dims, True) / np.asarray(n, x.dtype))
+        mean = sum_forward(x, dims, True) / np.asarray(n, x.dtype)
+        return np.asarray(np.subtract(x, mean, order="C"))
 
 
 def extreme_forward(x: Any, dims: tuple[int, ...], keepdim: bool, largest: bool) -> Any:
     """The largest or the smallest number over these dimensions, nan if any is; not of none."""
     y = x.max(dims, keepdims=keepdim) if largest else x.min(dims, keepdims=keepdim)
-    return np.asarray(y)
+    return np.asarray(y, order="C")
 
 
 def softmax_forward(x: Any, dims: tuple[int, ...], log: bool) -> Any:
@@ -108,7 +110,7 @@ def softmax_forward(x: Any, dims: tuple[int, ...], log: bool) -> Any:
     float32."""
     a = x.astype(np.float32) if x.dtype.char == "e" else x
     with quiet():
-        y = np.subtract(a, a.max(dims, keepdims=True, initial=-np.inf))
+        y = np.subtract(a, a.max(dims, keepdims=True, initial=-np.inf), order="C")
         powers = np.exp(y)
         total = powers.sum(dims, keepdims=True)
         y = y - np.log(total) if log else powers / total
@@ -141,7 +143,8 @@ def put_back(x: Any, places: Any, dim: int, shape: tuple[int, ...]) -> Any:
 
 def joined(arrays: list[Any], dim: int, new: bool) -> Any:
     """The arrays, of one dtype, one after the other along dim, which is a new one if `new`."""
-    return np.stack(arrays, dim) if new else np.concatenate(arrays, dim)
+    y = np.stack(arrays, dim) if new else np.concatenate(arrays, dim)
+    return np.asarray(y, order="C")
 
 
 def spread(g: Any, shape: tuple[int, ...], dims: tuple[int, ...]) -> Any:

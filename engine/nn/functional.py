@@ -240,7 +240,7 @@ def _batch_norm(
     momentum: float,
     eps: float,
 ) -> Tensor:
-    mean, var = running_mean, running_var
+    x, mean, var = x.contiguous(), running_mean, running_var  # so lies the result, as PyTorch's
     if training:
         others = [d for d in range(x.ndim) if d != 1]
         mean, var = batch_moments(x, others, running_mean, running_var, momentum)
@@ -288,7 +288,7 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
             raise RuntimeError("one_hot: num_classes must be given for an empty tensor")
         num_classes = int(tensor.max().item()) + 1
     check_classes("one_hot", "tensor", tensor, num_classes, RuntimeError)
-    return (tensor.unsqueeze(-1) == engine.arange(num_classes)).to(engine.int64)
+    return (tensor.contiguous().unsqueeze(-1) == engine.arange(num_classes)).to(engine.int64)
 
 
 def check_classes(

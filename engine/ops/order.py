@@ -176,7 +176,7 @@ def at(name: str, where: Any, x: Tensor, dim: int) -> tuple[Any, int]:
     if not array.size:
         nonempty(name, x, (d,))
     places = where(array if array.ndim else array.reshape(1), d)
-    return np.asarray(places).reshape(kept(array.shape, (d,))), d
+    return np.asarray(places, order="C").reshape(kept(array.shape, (d,))), d
 
 
 @method
@@ -309,6 +309,10 @@ class Sort(Take):
     """The elements in another order."""
 
 
+class Kthvalue(Take):
+    """One of the elements in another order."""
+
+
 class Topk(Take):
     """The first of the elements in another order."""
 
@@ -354,11 +358,11 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Sel
             f"kthvalue: selected number k out of range: it needs to be from 1 to {n}, the size of "
             f"dim {d}; got {k}"
         )
-    found = sort(input, dim)
-    if not input.ndim:
-        return found
-    parts = [x.narrow(d, k - 1, 1) for x in found]
-    return Selection(*(parts if keepdim else [x.squeeze(d) for x in parts]))
+
+    def kth(x: Any, dim: int) -> Any:
+        return sorting(x, dim).take([k - 1], dim)
+
+    return picked("kthvalue", Kthvalue, kth, input, d, keepdim)
 
 
 @method

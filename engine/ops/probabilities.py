@@ -27,7 +27,7 @@ class Logsumexp(Operation):
             top = np.maximum.reduce(a, dims, keepdims=True, initial=-np.inf)
             top = np.where(np.isfinite(top), top, a.dtype.type(0.0))
             total = np.add.reduce(np.exp(a - top), dims, keepdims=True)
-            y = np.asarray(np.log(total) + top, x._array.dtype)
+            y = np.asarray(np.log(total) + top, x._array.dtype, order="C")
         out = make(y if keepdim else y.squeeze(dims))
         ctx.save_for_backward(x, out)
         return out

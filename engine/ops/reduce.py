@@ -163,7 +163,8 @@ def mean_of(ctx: Any, x: Tensor, dims: tuple[int, ...], keepdim: bool) -> Tensor
     ctx.count, a = count(x, dims), array_of(x)
     if a.dtype is FLOAT16:
         with quiet():
-            return make(np.asarray(a.mean(dims, np.float32, keepdims=keepdim).astype(FLOAT16)))
+            y = a.mean(dims, np.float32, keepdims=keepdim)
+            return make(np.asarray(y, FLOAT16, order="C"))
     return make(divide.run(kernels.sum_forward(a, dims, keepdim), float(ctx.count)))
 
 
@@ -356,7 +357,7 @@ class Prod(Operation):
         ctx.dims = dims
         wide = None if x._array.dtype.kind == "f" else np.int64
         with quiet():
-            y = np.asarray(in_single(x._array).prod(dims, wide, keepdims=keepdim))
+            y = np.asarray(in_single(x._array).prod(dims, wide, keepdims=keepdim), order="C")
             return make(y if wide else y.astype(x._array.dtype, copy=False))
 
     @staticmethod
@@ -410,7 +411,7 @@ class Norm(Operation):
     def forward(ctx: Any, x: Tensor, p: float, dims: tuple[int, ...], keepdim: bool) -> Tensor:
         ctx.shape, ctx.dims, ctx.p = array_of(x).shape, dims, p
         with quiet():
-            y = as_of(x, np.asarray(norm_of(in_single(array_of(x)), p, dims, keepdim)))
+            y = as_of(x, np.asarray(norm_of(in_single(array_of(x)), p, dims, keepdim), order="C"))
         ctx._to_save = (x, y)
         return y
 
@@ -492,7 +493,8 @@ def norm(
 def logical(function: Any, x: Tensor, dim: Dim, keepdim: bool) -> Tensor:
     """A bool tensor, of uint8 a uint8 one, outside any graph."""
     kind = np.uint8 if x._array.dtype == np.uint8 else np.bool_
-    return make(np.asarray(function(x._array, axes(dim, x.ndim), keepdims=keepdim)).astype(kind))
+    found = function(x._array, axes(dim, x.ndim), keepdims=keepdim)
+    return make(np.array(found, kind, order="C"))
 
 
 @method
@@ -512,4 +514,4 @@ def any(input: Tensor, dim: Dim = None, keepdim: bool = False) -> Tensor:
 @method
 def count_nonzero(input: Tensor, dim: Dim = None) -> Tensor:
     """How many elements, or how many along the dimensions dim, are not 0, as int64."""
-    return make(np.asarray((input._array != 0).sum(axes(dim, input.ndim), np.int64)))
+    return make(kernels.sum_forward(input._array != 0, axes(dim, input.ndim), False))

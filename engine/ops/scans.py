@@ -11,10 +11,11 @@ from engine.tensors import Operation, Tensor, make, method
 
 
 def running(function: Any, x: Any, dim: int) -> Any:
-    """NumPy's running sum or product; integers and booleans as int64."""
+    """NumPy's running sum or product; integers and booleans as int64. Row by row
+    whatever x lies like."""
     wide = x.dtype if x.dtype.kind == "f" else np.int64
     with quiet():
-        return function(np.atleast_1d(x), dim, wide).reshape(x.shape)
+        return function(np.ascontiguousarray(x), dim, wide).reshape(x.shape)
 
 
 class Cumsum(Operation):

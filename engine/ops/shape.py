@@ -929,7 +929,8 @@ class Roll(Operation):
     @staticmethod
     def forward(ctx: Any, x: Tensor, shifts: tuple[int, ...], dims: Any) -> Tensor:
         ctx.shifts, ctx.dims = shifts, dims
-        return make(np.roll(x._array, shifts if dims else shifts[0], dims or None))
+        array = np.asarray(x._array, order="C")
+        return make(np.roll(array, shifts if dims else shifts[0], dims or None))
 
     @staticmethod
     def backward(ctx: Any, g: Tensor) -> Any:
