@@ -357,8 +357,8 @@ def huber_loss(
     if delta <= 0:
         raise RuntimeError(f"huber_loss: delta must be greater than 0; got {delta}")
     check_floating("huber_loss", input)
-    d = _difference(input, target).abs()
-    near = d.clamp(max=delta)  # not a choice of two results: the square's slope is inf at inf
+    d = _difference(input, target)  # without abs, whose slope at 0 is lost to a second derivative
+    near = d.clamp(-delta, delta)  # not a choice of two results: the square's slope is inf at inf
     return _reduce("huber_loss", near * (d - 0.5 * near), reduction)
 
 

@@ -299,6 +299,18 @@ def test_huber_loss_has_a_finite_slope_at_infinite_differences():
     assert x.grad.tolist() == [1.0, -1.0, 1.0, 0.5]
 
 
+@pytest.mark.parametrize("beta", [0.5, 1.0, 4.0])
+def test_the_second_derivative_of_a_smooth_loss_is_that_of_its_square_where_it_is_0(beta):
+    x = engine.tensor([0.0, 0.25, -0.25, 9.0], dtype=engine.float64, requires_grad=True)
+    for loss, curvature in (
+        (F.smooth_l1_loss(x, engine.zeros(4), "sum", beta), 1.0 / beta),
+        (F.huber_loss(x, engine.zeros(4), "sum", beta), 1.0),
+    ):
+        (slope,) = engine.autograd.grad(loss, x, create_graph=True)
+        (second,) = engine.autograd.grad(slope.sum(), x)
+        assert second.tolist() == [curvature, curvature, curvature, 0.0]
+
+
 def test_numbers_without_a_dimension_have_their_losses_and_errors():
     loss = F.kl_div(engine.tensor(-0.5), engine.tensor(1.0), reduction="batchmean")
     assert (loss.shape, loss.item()) == ((), 0.5)
