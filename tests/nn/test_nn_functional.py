@@ -311,6 +311,23 @@ def test_the_second_derivative_of_a_smooth_loss_is_that_of_its_square_where_it_i
         assert second.tolist() == [curvature, curvature, curvature, 0.0]
 
 
+def test_cosine_similarity_takes_lengths_of_what_was_broadcast():
+    assert F.cosine_similarity(engine.ones(1), engine.ones(4), dim=0).item() == 1.0
+    assert F.cosine_similarity(engine.ones(3, 1), engine.ones(4), dim=1).tolist() == [1.0] * 3
+    x = randn(1, 4, seed=1).requires_grad_()
+    y = randn(3, 1, seed=2).requires_grad_()
+    assert engine.autograd.gradcheck(F.cosine_similarity, (x, y))
+
+
+def test_cosine_similarity_promotes_integers_beside_floats():
+    whole = engine.tensor([3, 4])
+    for kind in (engine.float32, engine.float64):
+        y = F.cosine_similarity(whole, engine.tensor([1.0, 0.0], dtype=kind), dim=0)
+        assert (y.dtype, y.item()) == (kind, pytest.approx(0.6))
+    with pytest.raises(RuntimeError, match="dtype must be a floating point dtype"):
+        F.cosine_similarity(whole, whole, dim=0)
+
+
 def test_numbers_without_a_dimension_have_their_losses_and_errors():
     loss = F.kl_div(engine.tensor(-0.5), engine.tensor(1.0), reduction="batchmean")
     assert (loss.shape, loss.item()) == ((), 0.5)
