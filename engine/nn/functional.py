@@ -480,7 +480,7 @@ def cross_entropy(
     input: shape (n, k), (k,) or (n, k, ...), any finite numbers.
     target: classes, shape (n,), () or (n, ...), whole numbers from 0 to k-1; or probabilities,
         floating and of the shape of input.
-    weight, ignore_index, reduction: as for nll_loss.
+    weight, ignore_index, reduction: as for nll_loss; probabilities take no ignore_index >= 0.
     label_smoothing: that share of each target is spread evenly over the classes.
     Raises ValueError unless the shapes fit, RuntimeError for floating targets of another shape,
     IndexError for a class out of bounds.
@@ -492,6 +492,12 @@ def cross_entropy(
         )
     check_floating("cross_entropy", input)
     if target.is_floating_point():
+        if ignore_index >= 0:
+            raise RuntimeError(
+                "cross_entropy: ignore_index is not supported for floating point target: "
+                f"probabilities name no class to ignore; got ignore_index={ignore_index}: leave it "
+                "out, or give classes (int64)"
+            )
         return _soft_cross_entropy(input, target, weight, reduction, label_smoothing)
     options = weight, ignore_index, reduction
     hard = _class_loss(CrossEntropy, "cross_entropy", input, target, *options)
@@ -511,8 +517,11 @@ def _soft_cross_entropy(
         )
     dim = 0 if input.ndim == 1 else 1
     logs = input.log_softmax(dim)
-    target = target * (1.0 - smoothing) + smoothing / logs.shape[dim]
+    classes = logs.shape[dim]
+    target = target * (1.0 - smoothing) + smoothing / max(classes, 1)
     losses = -(logs * target * _per_class(weight, logs)).sum(dim)
+    if not classes and reduction == "mean":
+        return losses.sum() / 0.0  # nan, the mean of no numbers, however many rows there are
     return _reduce("cross_entropy", losses, reduction)
 
 

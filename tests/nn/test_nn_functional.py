@@ -328,6 +328,20 @@ def test_cosine_similarity_promotes_integers_beside_floats():
         F.cosine_similarity(whole, whole, dim=0)
 
 
+def test_cross_entropy_of_probabilities_has_no_class_to_ignore():
+    p = engine.full((2, 3), 1 / 3)
+    with pytest.raises(RuntimeError, match=r"floating point target.*got ignore_index=1.*int64"):
+        F.cross_entropy(engine.zeros(2, 3), p, ignore_index=1)
+    assert F.cross_entropy(engine.zeros(2, 3), p, ignore_index=-1).item() > 1.0
+
+
+@pytest.mark.parametrize("share", [0.0, 0.1])
+def test_cross_entropy_of_probabilities_of_no_classes_is_nan(share):
+    of = engine.zeros(2, 0), engine.zeros(2, 0)
+    assert math.isnan(F.cross_entropy(*of, label_smoothing=share).item())
+    assert F.cross_entropy(*of, label_smoothing=share, reduction="sum").item() == 0.0
+
+
 def test_numbers_without_a_dimension_have_their_losses_and_errors():
     loss = F.kl_div(engine.tensor(-0.5), engine.tensor(1.0), reduction="batchmean")
     assert (loss.shape, loss.item()) == ((), 0.5)
