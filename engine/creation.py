@@ -64,7 +64,13 @@ def new_array(data: Any, wanted: Any, where: str) -> Any:
     if isinstance(data, (np.ndarray, np.generic)) or hasattr(data, "__array__"):
         array = np.asarray(data)
         return np.array(array, wanted or dtypes.of(array.dtype).numpy)
-    return converted(data, wanted or dtype_of(data, where), where)
+    if wanted is None or isinstance(data, (str, bytes, Value)):
+        wanted = dtype_of(data, where)
+    elif not (hasattr(data, "__float__") or hasattr(data, "__index__")):
+        raise TypeError(
+            f"{where}: needs numbers, lists, an array or a Tensor; got {type(data).__name__}"
+        )
+    return converted(data, wanted, where)
 
 
 def is_sequence(x: Any) -> bool:

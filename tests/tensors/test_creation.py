@@ -1,6 +1,7 @@
 """Making tensors: torch's numbers, dtypes and kinds of error; what is copied and what is shared."""
 
 from collections import deque
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -100,6 +101,29 @@ def test_values_are_refused_and_stack_is_named(data):
 def test_what_is_not_a_batch_of_numbers_is_refused(data, error, text):
     with pytest.raises(error, match=text):
         engine.tensor(data)
+
+
+@pytest.mark.parametrize("dtype", [engine.float32, engine.int64, engine.bool], ids=str)
+@pytest.mark.parametrize(
+    ("data", "text"),
+    [
+        (None, "needs numbers.*got NoneType"),
+        ("1.5", r"got the text '1.5'.*float"),
+        ("a", r"got the text 'a'"),
+        (b"12", r"got the text b'12'"),
+        ({}, "got dict"),
+        (Value(1.0), r"got a Value.*engine\.stack"),
+    ],
+    ids=repr,
+)
+def test_a_dtype_makes_no_number_of_what_is_none(data, text, dtype):
+    with pytest.raises(TypeError, match=text):
+        engine.tensor(data, dtype=dtype)
+
+
+def test_a_dtype_takes_what_calls_itself_a_number():
+    assert engine.tensor(Fraction(1, 4), dtype=engine.float32).item() == 0.25
+    assert engine.tensor(True, dtype=engine.float64).item() == 1.0
 
 
 def test_a_number_that_does_not_fit_names_the_dtype():
