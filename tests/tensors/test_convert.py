@@ -216,6 +216,34 @@ def test_a_missing_method_names_the_one_in_place():
         engine.zeros(2).nonsense  # noqa: B018
 
 
+@pytest.mark.parametrize("whole", [False, True], ids=["number", "tensor"])
+@pytest.mark.parametrize(
+    ("start", "end", "weight", "right"),
+    [
+        (np.inf, 1.5, 0.5, np.inf),
+        (np.inf, 1.5, 0.4, np.nan),
+        (1.5, np.inf, 0.5, np.nan),
+        (1.5, np.inf, 0.4, np.inf),
+        (np.inf, 1.5, -0.5, np.inf),
+        (1e30, 1.0, 1.0, 1.0),
+        (1.0, 3.0, 0.25, 1.5),
+        (1.0, 3.0, 2.0, 5.0),
+    ],
+)
+def test_lerp_starts_from_the_nearer_end(start, end, weight, right, whole):
+    x, y, w = (engine.tensor(n, requires_grad=True) for n in (start, end, weight))
+    z = x.lerp(y, w if whole else weight)
+    assert z.item() == pytest.approx(right, nan_ok=True)
+    assert grad(z, (x, y))[0].item() == pytest.approx(1.0 - weight)
+    assert grad(x.lerp(y, weight), y)[0].item() == pytest.approx(weight)
+
+
+def test_lerp_takes_each_element_from_its_nearer_end():
+    w = engine.tensor([0.4, 0.5])
+    x, y = engine.tensor([1.5, np.inf]), engine.tensor([np.inf, 1.5])
+    assert x.lerp(y, w).tolist() == [np.inf, np.inf]
+
+
 def test_values_take_part_in_remainders_and_blends():
     v, x = engine.Value(0.7), leaf([1.0, 2.0])
     engine.lerp(x, x * 3.0, v).sum().backward()
