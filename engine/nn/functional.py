@@ -393,7 +393,8 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
     x1, x2: shapes that broadcast, `dim` counted in what they broadcast to; one at least floating.
     """
     kind = engine.result_type(x1, x2)
-    x1, x2 = engine.broadcast_tensors(x1, x2)
+    if x1.shape != x2.shape:
+        x1, x2 = engine.broadcast_tensors(x1, x2)
     lengths = [x.norm(2, dim, keepdim=True, dtype=kind).clamp(min=eps) for x in (x1, x2)]
     return ((x1 / lengths[0]) * (x2 / lengths[1])).sum(dim)
 
