@@ -129,6 +129,12 @@ class Program:
         return "\n".join([*inputs, *steps, *after])
 
     @property
+    def shares(self) -> bool:
+        """Whether a Value is used twice."""
+        uses = [parent for step in self.steps for parent in step.parents]
+        return len(uses) > len(set(uses))
+
+    @property
     def last(self) -> str:
         return letter(len(self.inputs) + len(self.steps) - 1)
 

@@ -30,11 +30,12 @@ DISORDER = ("order", "stops", "equality", "root")
 
 
 class Search:
-    """What is known of a class so far: its mistakes, and the methods whose results are not judged
-    any more, because they are wrong in a way that nothing here explains."""
+    """What is known of a class so far: the mistakes of backward or of every operation, which are
+    reckoned with, and the methods of which something was found, whose results are not judged any
+    more: a second finding would be about the first one's consequences."""
 
     def __init__(self, subject: Subject, forms: Sequence[Form], seed: int) -> None:
-        self.subject, self.random = subject, Random(seed)
+        self.subject, self.seed, self.random = subject, seed, Random(seed)
         self.uses = {form: subject.uses(form) for form in forms}
         self.forms = sorted(forms, key=lambda form: len(self.uses[form]))
         self.mistakes: list[Mistake] = []
@@ -76,14 +77,13 @@ class Search:
         return [form for form in forms if self.foretold(form)]
 
     def foretold(self, form: Form) -> bool:
-        """Not those unjudged; nor, of operations made of others, those that make use of a
-        mistaken one: the Values in between are not on the tape."""
+        """Not those unjudged, nor those made of them or of ones apart; nor, once every operation
+        is mistaken, any made of others: the Values in between are not on the tape."""
         uses = self.uses.get(form)
         if uses is None or uses & self.unjudged or form in self.apart:
             return False
-        return len(uses) == 1 or not any(
-            m.method in uses or m.method == "" or m.kind == "assigned" for m in self.mistakes
-        )
+        apart = {method for other in self.apart for method in self.uses[other]}
+        return len(uses) == 1 or not (self.mistakes or uses & apart)
 
     def judge(self, program: Program, gradients: bool = True) -> Iterator[Finding]:
         """A finding if the program differs in a way that the known mistakes do not explain."""
@@ -92,8 +92,7 @@ class Search:
             return
         got = self.subject.outcome(program, times=int(gradients))
         if got.error is not None:
-            if not {m.method for m in self.mistakes}.intersection(self.methods(program)):
-                yield self.on_error(program)
+            yield self.on_error(program)
         elif not self.subject.close(got.numbers, [entry.data for entry in tape]):
             yield self.on_number(program, int(gradients))
         elif gradients and self.unexplained(program, tape, got):
@@ -106,10 +105,12 @@ class Search:
         return program if program and self.tape(program) else None
 
     def tape(self, program: Program) -> Tape | None:
-        """The right numbers of a program whose operations are all judged."""
-        if all(self.foretold(step.form) for step in program.steps):
-            return tape_of(program, self.subject.names)
-        return None
+        """The right numbers of a program that is judged: as all of its operations are, and where
+        gradients are assigned no Value in it is used twice, since the last part remains."""
+        assigned = any(m.kind == "assigned" for m in self.mistakes)
+        foretold = all(self.foretold(step.form) for step in program.steps)
+        unclear = assigned and program.shares
+        return tape_of(program, self.subject.names) if foretold and not unclear else None
 
     def right(self, tape: Tape, got: Outcome, mistakes: Sequence[Mistake] = ()) -> bool:
         """Whether a class with these mistakes, or none, may give these gradients."""
@@ -117,7 +118,9 @@ class Search:
         return any(self.subject.close(got.gradients, gradients) for gradients in foretold)
 
     def unexplained(self, program: Program, tape: Tape, got: Outcome) -> bool:
-        return not self.right(tape, got) and not self.right(tape, got, self.mistakes)
+        """Whether no known mistake explains the gradients, and they come out so each time."""
+        known = self.right(tape, got) or self.right(tape, got, self.mistakes)
+        return not known and self.subject.steady(program, got)
 
     def methods(self, program: Program) -> list[str]:
         """The methods of a program, each under its one name."""
@@ -184,7 +187,10 @@ class Search:
             self.apart.update(self.alike(form))
             said = f"{fact(best)}; with two Values it is right: look at how a number is taken"
             return Finding(NOW, kind_of(best), form.text, said, self.shown(program))
-        self.mistakes.append(best)
+        if best.method:
+            self.unjudged.add(best.method)
+        else:
+            self.mistakes.append(best)
         return Finding(NOW, kind_of(best), self.place(best), fact(best), self.shown(program))
 
     def alike(self, form: Form) -> list[Form]:
@@ -238,17 +244,17 @@ class Search:
         """Programs with some of the same operations, as they ought to be and as they are."""
         for probe in self.probes(program):
             tape, got = self.tape(probe), self.subject.outcome(probe)
-            if tape is not None and got.error is None:
+            if tape is not None and got.error is None and self.subject.steady(probe, got):
                 yield tape, got
 
     def probes(self, program: Program) -> Iterator[Program]:
         """Other programs that show which mistake it is: of these operations, alone and mixed."""
-        own = list(dict.fromkeys(step.form for step in program.steps))
+        own, random = list(dict.fromkeys(step.form for step in program.steps)), Random(self.seed)
         forms = [form for form in self.judged(self.forms) if len(self.uses[form]) == 1]
         yield from chain.from_iterable(map(single_programs, own))
         for i in range(PROBES):
             pool = [*own, *own, *forms] if i % 2 else own
-            yield random_program(self.random, pool, 1 + i % 5)
+            yield random_program(random, pool, 1 + i % 5)
 
     # --- texts ---
 
@@ -277,10 +283,9 @@ class Search:
 
 def unexplained_kind(program: Program) -> str:
     """What is wrong with a program that no mistake explains, as far as its shape tells."""
-    uses = [parent for step in program.steps for parent in step.parents]
     if len(program.steps) == 1:
         return "slope"
-    return "order" if len(uses) > len(set(uses)) else "incoming"
+    return "order" if program.shares else "incoming"
 
 
 def unhashable(error: Exception | None) -> str:

@@ -15,6 +15,7 @@ from engine.testing.value_class_programs import BINARY, UNARY, Form, Operation, 
 REFUSALS = {"vc": "constant", "cv": "reflected"}
 NUMBER = ("data", "value", "val")
 GRADIENT = ("grad", "gradient", "derivative")
+TRIES = 20  # an order that changes from run to run passes for steady once in a million
 NOW, OTHER, WASTE = Level.NOW, Level.SHAPES, Level.WASTEFUL  # OTHER: other numbers, other graphs
 
 
@@ -66,6 +67,21 @@ class Subject:
             return Outcome(tuple(map(self.number, values)), tuple(map(self.gradient, inputs)))
         except Exception as error:  # anything that somebody's class may raise is a finding
             return Outcome(error=error)
+
+    def steady(self, program: Program, got: Outcome, times: int = 1) -> bool:
+        """Whether a program gives these gradients each time.
+
+        A class that keeps parents in a set visits them in the order of their addresses: a wrong
+        backward may then come out right, or wrong in another way. Some more instances are kept
+        before each run, so that addresses change.
+        """
+        kept: list[Any] = []
+        for i in range(TRIES):
+            kept += [self.cls(0.5) for _ in range(i)]
+            again = self.outcome(program, times)
+            if again.error is not None or not self.close(again.gradients, got.gradients):
+                return False
+        return True
 
     @cached_property
     def codes(self) -> dict[CodeType, str]:

@@ -14,6 +14,7 @@ import engine
 from engine.testing.report import Finding, Level, Report
 from engine.testing.value_class import check_value_class, grade, looks_like_value_class
 from engine.testing.value_class_programs import BINARY, UNARY, Form, Program, Step, shrunk
+from engine.testing.value_class_subject import Subject
 
 HERE = Path(__file__).parent
 WRONG = sorted(path.stem for path in (HERE / "wrong").glob("*.py"))
@@ -73,6 +74,47 @@ def test_the_program_of_a_finding_can_be_pasted_and_shows_what_it_says(name):
                 assert type(error).__name__ in finding.message
         got = re.findall(r"# (.*?); right: ", finding.program)
         assert said.getvalue().split("\n")[: len(got)] == got
+
+
+ONE_CAUSE = """
+    assigned_everywhere assigned_in_add assigned_in_mul assigned_in_tanh breadth_first
+    constant_without_slope incoming_forgotten_everywhere mul_swapped not_reversed one_level_only
+    second_operand_cut
+""".split()
+
+
+@pytest.mark.parametrize("name", ONE_CAUSE)
+def test_one_cause_has_one_finding(name):
+    _, report = report_on(name)
+    assert len(report.findings) == 1, str(report)
+
+
+SHUFFLED = """
+    assigned_everywhere assigned_in_mul breadth_first breadth_first_on_every_path
+    depth_first_as_met
+""".split()
+
+
+def shuffled(name, seed):
+    """The class of a homework, its parents in an order that changes as that of a set may."""
+    source = (HERE / "wrong" / f"{name}.py").read_text()
+    drawn = r"self.parents = random.sample(list(\1), len(\1))"
+    source = re.sub(r"self.parents = (.*)", drawn, source)
+    return made_of(f"from random import Random\nrandom = Random({seed})\n{source}")
+
+
+@pytest.mark.parametrize("name", SHUFFLED)
+def test_the_report_is_the_same_whatever_the_order_of_the_parents_in_a_set(name):
+    said = {str(check_value_class(shuffled(name, seed), programs=60)) for seed in range(3)}
+    assert len(said) == 1, "\n".join(said)
+
+
+def test_gradients_that_follow_the_order_of_a_set_are_not_steady():
+    add, mul = ADD.operation, MUL.operation
+    program = Program((2.0, 3.0), (Step(mul, (0, 1)), Step(add, (0, 1)), Step(add, (2, 3))))
+    for cls, steady in ((engine.Value, True), (shuffled("assigned_in_mul", 0), False)):
+        subject = Subject(cls)
+        assert subject.steady(program, subject.outcome(program)) is steady
 
 
 def test_there_are_as_many_wrong_and_right_classes_as_promised():
