@@ -8,10 +8,18 @@ from types import FrameType
 from typing import Any
 
 from engine.testing.report import Finding
-from engine.testing.value_class_mistakes import Mistake, entry_of, outcomes, tape_of
-from engine.testing.value_class_programs import Form, Operation, Program, Step
+from engine.testing.value_class_mistakes import Entry, Mistake, entry_of, outcomes, tape_of
+from engine.testing.value_class_programs import Form, Operation, Program, Step, shrunk
 from engine.testing.value_class_search import Search
-from engine.testing.value_class_subject import NOW, OTHER, WASTE, Subject, profiled
+from engine.testing.value_class_subject import (
+    NOW,
+    OTHER,
+    WASTE,
+    Outcome,
+    Subject,
+    profiled,
+    raised,
+)
 from engine.testing.value_class_words import fact
 
 # By operation: operands at which a formula that is right elsewhere may fail.
@@ -36,6 +44,10 @@ IN_PLACE: dict[str, tuple[str, Callable[[Any, Any], Any]]] = {
     "__itruediv__": ("/=", operator.itruediv),
 }
 
+RELU_FACT = (
+    "hands on a slope of {!r}; PyTorch and micrograd take 0. Any number from 0 to 1 is a "
+    "subgradient there, so that training works, but numbers differ: `(out.data > 0) * out.grad`"
+)
 IN_PLACE_FACT = (
     "`{0}` changes the Value itself, which others still hold and whose number their slopes were "
     "made of; leave `{0}` out, Python then makes a new Value"
@@ -63,28 +75,31 @@ def at_edge(subject: Subject, form: Form, numbers: tuple[float, ...]) -> Finding
         return None
     got = subject.outcome(program)
     kink = SUBGRADIENTS.get(form.operation.name)
-    place = f"{form.text} at {', '.join(map(repr, inputs))}"
+    kind, place = "edge", f"{form.text} at {', '.join(map(repr, inputs))}"
     if got.error is not None:
         said = f"raises {type(got.error).__name__}: {got.error}; {right.data!r} is right"
     elif not subject.close(got.numbers[-1:], [right.data]):
         said = f"gives {got.numbers[-1]!r}; {right.data!r} is right"
     elif kink and kink[0] <= got.gradients[0] <= kink[1] and got.gradients[0] != 0.0:
-        return None if form.operation.name == "abs" else relu(subject, program, got.gradients[0])
+        if form.operation.name == "abs":
+            return None
+        kind, said = "relu at 0", RELU_FACT.format(got.gradients[0])
     elif not subject.close(got.gradients, right.used):
         said = f"gives the gradient {list(got.gradients)!r}; {right.used!r} is right"
     else:
         return None
-    source = program.source(subject.name, f"{program.last}.backward()")
-    return Finding(OTHER, "edge", place, said, source)
+    source = program.source(subject.name, *edge_lines(subject, program, got, right))
+    return Finding(OTHER, kind, place, said, source)
 
 
-def relu(subject: Subject, program: Program, got: float) -> Finding:
-    message = (
-        f"hands on a slope of {got!r}; PyTorch and micrograd take 0. Any number from 0 to 1 is a "
-        "subgradient there, so that training works, but numbers differ: `(out.data > 0) * out.grad`"
-    )
-    source = program.source(subject.name, f"{program.last}.backward()")
-    return Finding(OTHER, "relu at 0", "a.relu() at 0.0", message, source)
+def edge_lines(subject: Subject, program: Program, got: Outcome, right: Entry) -> list[str]:
+    """The end of a program of one operation: what it gives, and what is right."""
+    backward = f"{program.last}.backward()"
+    if got.error is not None:
+        return [f"{backward}  {raised(got.error)}"]
+    numbers = [*program.inputs, right.data]
+    wrong = subject.printing(subject.data, got.numbers, numbers)
+    return wrong or [backward, *subject.printing(subject.grad, got.gradients, right.used)]
 
 
 def in_place(subject: Subject) -> Iterator[Finding]:
@@ -92,15 +107,16 @@ def in_place(subject: Subject) -> Iterator[Finding]:
     for method, (symbol, operation) in IN_PLACE.items():
         if not hasattr(subject.cls, method):
             continue
-        source = f"a = b = {subject.name}(2.0)\nb {symbol} {subject.name}(3.0)\nprint(a)"
+        source = f"a = b = {subject.name}(2.0)\nb {symbol} {subject.name}(3.0)"
         before = subject.cls(2.0)
         try:
             operation(before, subject.cls(3.0))
         except Exception as error:
             message = f"`{method}` raises {type(error).__name__}: {error}"
-            yield Finding(NOW, "raises", f"a {symbol} b", message, source)
-        if subject.number(before) != 2.0:
-            yield Finding(NOW, "in place", f"a {symbol} b", IN_PLACE_FACT.format(method), source)
+            yield Finding(NOW, "raises", f"a {symbol} b", message, f"{source}  {raised(error)}")
+        if after := subject.printing(subject.data, [subject.number(before)], [2.0]):
+            message, source = IN_PLACE_FACT.format(method), "\n".join([source, *after])
+            yield Finding(NOW, "in place", f"a {symbol} b", message, source)
 
 
 def again(search: Search) -> Iterator[Finding]:
@@ -109,16 +125,24 @@ def again(search: Search) -> Iterator[Finding]:
         return
     programs = (search.random_judged(3) for _ in range(40))
     for program in filter(None, programs):
-        known, got = search.mistakes, search.subject.outcome(program, times=2)
-        if got.error is not None or foretold(search, program, known, got.gradients):
-            continue  # a graph that is freed by its first backward may refuse the second
-        kinds = [Mistake("inner"), Mistake("reset")]
-        fitting = [m for m in kinds if foretold(search, program, [*known, m], got.gradients)]
-        mistake = [*fitting, kinds[0]][0]
-        lines = [f"{program.last}.backward()"] * 2
-        source = program.source(search.subject.name, *lines)
-        yield Finding(OTHER, mistake.kind, "backward", fact(mistake), source)
-        return
+        if wrong_twice(search, program):
+            program = shrunk(program, lambda p: wrong_twice(search, p))
+            got = search.subject.outcome(program, times=2).gradients
+            kinds = [Mistake("inner"), Mistake("reset")]
+            mistakes = [m for m in kinds if foretold(search, program, [*search.mistakes, m], got)]
+            mistake = [*mistakes, kinds[0]][0]
+            yield Finding(OTHER, mistake.kind, "backward", fact(mistake), search.shown(program, 2))
+            return
+
+
+def wrong_twice(search: Search, program: Program) -> bool:
+    """Whether two backwards of a judged program give other gradients than they should, each time
+    the same. A graph that is freed by its first backward may refuse the second."""
+    tape, got = search.tape(program), search.subject.outcome(program, times=2)
+    if tape is None or got.error is not None:
+        return False
+    known = foretold(search, program, search.mistakes, got.gradients)
+    return not known and search.subject.steady(program, got, times=2)
 
 
 def foretold(search: Search, program: Program, mistakes: Sequence[Mistake],
@@ -146,6 +170,7 @@ def deep(search: Search) -> Iterator[Finding]:
         )
         text = form.text.replace("2", "1.0")
         source = f"a = {subject.name}(1.0)\nfor _ in range({length}):\n    a = {text}\na.backward()"
+        source += "  # raises RecursionError"
         yield Finding(OTHER, "recursion", "backward", message, source)
     except Exception as error:
         message = f"a chain of {length:,} operations raises {type(error).__name__}: {error}"
@@ -174,6 +199,7 @@ def cost(search: Search) -> Iterator[Finding]:
         )
         text = double.text.format("a", "a")
         source = f"a = {subject.name}(1.0)\nfor _ in range(12):\n    a = {text}\na.backward()"
+        source += f"  # {many:,} calls; {few:,} for 6 doublings"
         yield Finding(WASTE, "paths", "backward", message, source)
     elif calls(subject, double, 6) > few:
         message = (

@@ -22,7 +22,7 @@ from engine.testing.value_class_programs import (
     shrunk,
     single_programs,
 )
-from engine.testing.value_class_subject import NOW, Outcome, Subject
+from engine.testing.value_class_subject import NOW, Outcome, Subject, raised
 from engine.testing.value_class_words import UNEXPLAINED, fact, kind_of
 
 PROBES = 60
@@ -47,13 +47,12 @@ class Search:
         singles = [program for form in self.forms for program in single_programs(form)]
         for program in singles:
             yield from self.judge(program, gradients=False)
-        plain = [form for form in self.forms if len(self.uses[form]) == 1]
-        for forms in (plain, self.forms):
+        for forms in (self.plain(self.forms), self.forms):
             yield from self.some(forms, count // 2, size)
 
     def some(self, forms: Sequence[Form], count: int, size: int) -> Iterator[Finding]:
         """The findings of all programs of one operation, of two, then of random ones."""
-        joins = [f for f in self.forms if f.kinds == "vv" and len(self.uses[f]) == 1]
+        joins = [form for form in self.plain(self.forms) if form.kinds == "vv"]
         pairs = (paired_programs(form, joins) for form in forms)
         for program in chain(*map(single_programs, forms), *pairs):
             yield from self.judge(program)
@@ -75,6 +74,10 @@ class Search:
     def judged(self, forms: Iterable[Form]) -> list[Form]:
         """The forms whose result can be foretold."""
         return [form for form in forms if self.foretold(form)]
+
+    def plain(self, forms: Iterable[Form]) -> list[Form]:
+        """The forms that are not made of other operations."""
+        return [form for form in forms if len(self.uses[form]) == 1]
 
     def foretold(self, form: Form) -> bool:
         """Not those unjudged, nor those made of them or of ones apart; nor, once every operation
@@ -99,8 +102,8 @@ class Search:
             yield self.on_gradient(program)
 
     def random_judged(self, size: int) -> Program | None:
-        """A random program whose numbers are right and whose result can be foretold."""
-        forms = self.judged(self.forms)
+        """A random program of plain operations whose result can be foretold."""
+        forms = self.plain(self.judged(self.forms))
         program = random_program(self.random, forms, size) if forms else None
         return program if program and self.tape(program) else None
 
@@ -138,7 +141,8 @@ class Search:
         error = self.subject.outcome(program).error
         self.unjudged.update(self.methods(program))
         message = f"raises {type(error).__name__}: {error}" + unhashable(error)
-        return Finding(NOW, "raises", self.text(program), message, self.source(program))
+        source = program.source(self.subject.name, f"{program.last}.backward()  {raised(error)}")
+        return Finding(NOW, "raises", self.text(program), message, source)
 
     def on_number(self, program: Program, times: int) -> Finding:
         """A program with a wrong number: that of an operation, or one that was changed."""
@@ -150,17 +154,16 @@ class Search:
         program = shrunk(program, fails)
         got, tape = self.subject.outcome(program, times), self.tape(program) or []
         self.unjudged.update(self.methods(program))
+        kind, message = "operand", "changes the number of its operand; it must make a new Value"
         if times:
             message = "backward changes numbers; it must change gradients only"
-            return Finding(NOW, "operand", self.text(program), message, self.source(program))
-        if not self.subject.close(got.numbers[: len(program.inputs)], program.inputs):
-            message = "changes the number of its operand; it must make a new Value"
-            return Finding(NOW, "operand", self.text(program), message, self.source(program))
-        message = self.wrong_number(program, tape, got.numbers)
-        shown = f"print({program.last}.{self.subject.data})"
-        source = program.source(self.subject.name, f"{shown}  # {got.numbers[-1]!r}; "
-                                f"right: {tape[-1].data!r}")
-        return Finding(NOW, "number", self.text(program), message, source)
+        elif self.subject.close(got.numbers[: len(program.inputs)], program.inputs):
+            kind, message = "number", self.wrong_number(program, tape, got.numbers)
+        right = [entry.data for entry in tape]
+        lines = [f"{program.last}.backward()"] * times
+        lines += self.subject.printing(self.subject.data, got.numbers, right)
+        source = program.source(self.subject.name, *lines)
+        return Finding(NOW, kind, self.text(program), message, source)
 
     def wrong_number(self, program: Program, tape: Tape, numbers: Sequence[float]) -> str:
         """What is wrong with the first wrong number of a program."""
@@ -250,7 +253,7 @@ class Search:
     def probes(self, program: Program) -> Iterator[Program]:
         """Other programs that show which mistake it is: of these operations, alone and mixed."""
         own, random = list(dict.fromkeys(step.form for step in program.steps)), Random(self.seed)
-        forms = [form for form in self.judged(self.forms) if len(self.uses[form]) == 1]
+        forms = self.plain(self.judged(self.forms))
         yield from chain.from_iterable(map(single_programs, own))
         for i in range(PROBES):
             pool = [*own, *own, *forms] if i % 2 else own
@@ -268,17 +271,13 @@ class Search:
     def text(self, program: Program) -> str:
         return ", ".join(dict.fromkeys(step.form.text for step in program.steps))
 
-    def source(self, program: Program) -> str:
-        return program.source(self.subject.name, f"{program.last}.backward()")
-
-    def shown(self, program: Program) -> str:
+    def shown(self, program: Program, times: int = 1) -> str:
         """The program, and the gradients that it gave and should have given."""
-        got = self.subject.outcome(program).gradients
-        right = next(outcomes(tape_of(program) or [], (), len(got)))
-        shown = [f"print({letter}.{self.subject.grad})  # {x!r}; right: {y!r}"
-                 for letter, x, y in zip("abc", got, right, strict=False)
-                 if not self.subject.close([x], [y])]
-        return program.source(self.subject.name, f"{program.last}.backward()", *shown)
+        got = self.subject.outcome(program, times).gradients
+        right = next(outcomes(tape_of(program) or [], (), len(got), times))
+        lines = [f"{program.last}.backward()"] * times
+        lines += self.subject.printing(self.subject.grad, got, right)
+        return program.source(self.subject.name, *lines)
 
 
 def unexplained_kind(program: Program) -> str:

@@ -10,7 +10,14 @@ from types import CodeType, FrameType
 from typing import Any
 
 from engine.testing.report import Finding, Level
-from engine.testing.value_class_programs import BINARY, UNARY, Form, Operation, Program
+from engine.testing.value_class_programs import (
+    BINARY,
+    UNARY,
+    Form,
+    Operation,
+    Program,
+    letter,
+)
 
 REFUSALS = {"vc": "constant", "cv": "reflected"}
 NUMBER = ("data", "value", "val")
@@ -67,6 +74,13 @@ class Subject:
             return Outcome(tuple(map(self.number, values)), tuple(map(self.gradient, inputs)))
         except Exception as error:  # anything that somebody's class may raise is a finding
             return Outcome(error=error)
+
+    def printing(self, attribute: str, got: Sequence[float], right: Sequence[float]) -> list[str]:
+        """Lines that print those numbers or gradients, by the Values' places, that are wrong:
+        what comes out and what is right."""
+        return [f"print({letter(i)}.{attribute})  # {x!r}; right: {y!r}"
+                for i, (x, y) in enumerate(zip(got, right, strict=True))
+                if not self.close([x], [y])]
 
     def steady(self, program: Program, got: Outcome, times: int = 1) -> bool:
         """Whether a program gives these gradients each time.
@@ -201,9 +215,16 @@ def refusal(subject: Subject, *refused: tuple[Form, Exception]) -> Finding:
         cure = f"{methods} must work at ordinary numbers, and return a {subject.name}"
     kind = REFUSALS.get(form.kinds, "raises")
     operands = (f"{subject.name}(0.5)" if k == "v" else "2" for k in form.kinds)
-    program = form.operation.text.format(*operands)
+    text = form.operation.text.format(*operands)
+    program = f"print(({text}).{subject.data})  {raised(error)}"
     message = f"{form.text} raises {type(error).__name__}: {error}; {cure}"
     return Finding(NOW, kind, texts, message, program)
+
+
+def raised(error: BaseException | None) -> str:
+    """A comment on a program that ends with this exception."""
+    first = str(error).partition("\n")[0]
+    return f"# raises {type(error).__name__}: {first}".rstrip(" :")
 
 
 def reflected(subject: Subject, form: Form) -> str:

@@ -14,7 +14,7 @@ import engine
 from engine.testing.report import Finding, Level, Report
 from engine.testing.value_class import check_value_class, grade, looks_like_value_class
 from engine.testing.value_class_programs import BINARY, UNARY, Form, Program, Step, shrunk
-from engine.testing.value_class_subject import Subject
+from engine.testing.value_class_subject import Subject, raised
 
 HERE = Path(__file__).parent
 WRONG = sorted(path.stem for path in (HERE / "wrong").glob("*.py"))
@@ -66,14 +66,42 @@ def test_a_wrong_class_is_found_with_the_right_explanation(name):
 def test_the_program_of_a_finding_can_be_pasted_and_shows_what_it_says(name):
     module, report = report_on(name)
     for finding in report.findings:
-        said = io.StringIO()
-        with contextlib.redirect_stdout(said):
-            try:
-                exec(finding.program, dict(vars(module)))
-            except Exception as error:
-                assert type(error).__name__ in finding.message
-        got = re.findall(r"# (.*?); right: ", finding.program)
-        assert said.getvalue().split("\n")[: len(got)] == got
+        if finding.program and finding.kind != "paths":
+            got = re.findall(r"# (.*); right: |  # raises (\w+)", finding.program)
+            assert got and pasted(finding.program, module) == [x or y for x, y in got]
+
+
+def pasted(program, module):
+    """The lines that a program prints, and the type of the exception that ends it."""
+    said, ended = io.StringIO(), []
+    with contextlib.redirect_stdout(said):
+        try:
+            exec(program, dict(vars(module)))
+        except Exception as error:
+            ended = [type(error).__name__]
+    return said.getvalue().splitlines() + ended
+
+
+def test_the_program_of_two_backwards_is_small_and_prints_what_is_right():
+    _, report = report_on("inner_added_up")
+    assert report.findings[0].program == """\
+a = Value(1.5)
+b = a + 0.5
+c = (-1.0) + b
+c.backward()
+c.backward()
+print(a.grad)  # 3.0; right: 2.0"""
+
+
+def test_an_exception_is_told_in_one_line_of_a_program():
+    assert raised(ValueError("no\nmore")) == "# raises ValueError: no"
+    assert raised(ValueError()) == "# raises ValueError"
+
+
+def test_the_program_of_many_paths_counts_the_calls():
+    _, report = report_on("exponential")
+    last = report.findings[0].program.splitlines()[-1]
+    assert re.fullmatch(r"a.backward\(\)  # [\d,]+ calls; [\d,]+ for 6 doublings", last)
 
 
 ONE_CAUSE = """
