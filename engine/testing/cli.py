@@ -28,8 +28,9 @@ examples:
   python -m engine check layers.py:MyLinear --example "randn(5, 4), randn(3, 4), randn(3)"
   python -m engine check homework.py:Value        a scalar class like micrograd's
 
-exit status: 0 nothing found, 1 wasteful, 2 wrong at second order, 3 wrong for other shapes,
-4 wrong now, 64 the command line was wrong, 70 the script could not be run"""
+exit status: 0 nothing found, 1 wasteful, 2 wrong at second order, 3 wrong for other shapes (of a
+scalar class: in other programs), 4 wrong now, 64 the command line was wrong, 70 the script could
+not be run"""
 
 
 class Trouble(Exception):

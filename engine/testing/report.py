@@ -54,15 +54,20 @@ class Finding:
     message: str
     program: str = ""
 
+    @property
+    def label(self) -> str:
+        """The level in words."""
+        return self.level.label
+
     def __str__(self) -> str:
         where = f" of `{self.argument}`" if self.argument else ""
-        head = f"[{self.level.label}] {self.kind}{where}"
+        head = f"[{self.label}] {self.kind}{where}"
         text = f"{head}\n{indent(_wrapped(self.message), '  ')}"
         return f"{text}\n\n{indent(self.program.rstrip(), '    ')}\n" if self.program else text
 
     def as_dict(self) -> dict[str, Any]:
         """The finding as JSON holds it; the level by its label."""
-        return asdict(self) | {"level": self.level.label}
+        return asdict(self) | {"level": self.label}
 
 
 @dataclass
@@ -141,7 +146,7 @@ def _card(finding: Finding) -> str:
     program = f"<pre>{html.escape(finding.program)}</pre>" if finding.program else ""
     return (
         f"<section class=level{int(finding.level)}>"
-        f"<h3><b>{finding.level.label}</b> {html.escape(finding.kind)}{where}</h3>"
+        f"<h3><b>{finding.label}</b> {html.escape(finding.kind)}{where}</h3>"
         f"<p>{_prose(finding.message)}</p>{program}</section>"
     )
 

@@ -12,9 +12,17 @@ from typing import Any
 from engine.testing.report import Finding, Level, Report
 from engine.testing.value_class_edges import again, cost, deep, edges, in_place
 from engine.testing.value_class_search import Search, unhashable
-from engine.testing.value_class_subject import NOW, Subject, discover
+from engine.testing.value_class_subject import NOW, OTHER, Subject, discover
 
 POINTS: dict[Level | str, float] = {Level.NOW: 20.0, Level.SHAPES: 10.0, Level.WASTEFUL: 5.0}
+
+
+class ScalarFinding(Finding):
+    """A mistake of a scalar class, which has no shapes: what works here fails elsewhere."""
+
+    @property
+    def label(self) -> str:
+        return "wrong in other programs" if self.level is OTHER else self.level.label
 
 
 def check_value_class(cls: type[Any], *, programs: int = 150, size: int = 6,
@@ -31,7 +39,8 @@ def check_value_class(cls: type[Any], *, programs: int = 150, size: int = 6,
     (1e-3 where the class keeps single precision). A class that loops without end is not stopped.
     """
     notes: list[str] = []
-    return Report(cls.__name__, list(findings(cls, programs, size, seed, notes)), notes)
+    found = findings(cls, programs, size, seed, notes)
+    return Report(cls.__name__, [ScalarFinding(**vars(f)) for f in found], notes)
 
 
 def findings(cls: type[Any], programs: int, size: int, seed: int,

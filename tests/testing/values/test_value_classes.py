@@ -226,6 +226,14 @@ def test_a_report_on_a_homework_has_a_status_and_json():
     assert not report
 
 
+def test_a_finding_on_a_scalar_class_speaks_of_programs_where_others_speak_of_shapes():
+    _, report = report_on("relu_one_at_zero")
+    assert str(report.findings[0]).startswith("[wrong in other programs] relu at 0 of")
+    assert report.as_dict()["findings"][0]["level"] == "wrong in other programs"
+    assert "<b>wrong in other programs</b> relu at 0" in report.html()
+    assert [f.label for f in report_on("no_radd")[1].findings] == ["wrong now"]
+
+
 def test_micrograd_as_published_has_nothing_wrong_now():
     _, report = report_on("inner_added_up")
     assert report.at_least(Level.NOW)
