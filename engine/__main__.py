@@ -13,6 +13,7 @@ run      runs a script written for torch, micrograd or a scalar class Value of i
 explore  runs it so, and writes one HTML page that steps through its last backward pass
 check    finds the mistakes in custom Functions, ours or torch's, and in scalar classes Value
 """
+COMMANDS = ("info", "run", "explore", "check")
 
 
 def main(arguments: list[str]) -> int:
@@ -32,6 +33,8 @@ def main(arguments: list[str]) -> int:
         case ["-h" | "--help", *_] | [_, "-h" | "--help"]:
             print(USAGE, end="")
             return 0
+    if arguments and arguments[0] not in COMMANDS:
+        print(f"unknown command {arguments[0]}", file=sys.stderr)
     print(USAGE, end="", file=sys.stderr)
     return 2
 

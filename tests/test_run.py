@@ -235,12 +235,18 @@ def test_a_file_that_cannot_be_opened_is_one_line_and_status_2(tmp_path):
     )
 
 
-@pytest.mark.parametrize("arguments", [(), ("run",), ("run", "--fast"), ("walk",)], ids=str)
+@pytest.mark.parametrize("arguments", [(), ("run",), ("run", "--fast")], ids=str)
 def test_a_wrong_command_line_shows_the_usage(arguments):
     done = python("-m", "engine", *arguments)
     assert done.returncode == 2
     assert done.stdout == ""
     assert done.stderr.startswith("usage: python -m engine info\n")
+
+
+def test_an_unknown_command_is_named_before_the_usage():
+    done = python("-m", "engine", "walk", "script.py")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("unknown command walk\nusage: python -m engine info\n")
 
 
 @pytest.mark.parametrize("arguments", [("--help",), ("-h",), ("run", "--help")], ids=str)
