@@ -4,7 +4,9 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import redirect_stdout
+from difflib import get_close_matches
 from importlib import import_module
 from importlib.util import module_from_spec, spec_from_file_location
 from os.path import join
@@ -121,12 +123,23 @@ def checked(options: argparse.Namespace) -> list[Report]:
     place, _, name = options.target.rpartition(":")
     if not place or name.startswith(("\\", "/")):
         return of_script(options.target, options)
+    readable(place)
     if options.example is None and place.endswith(".py"):
         target = named_quietly(place, name)
         if target is None or not looks_like_value_class(target):
             return of_script(place, options, name)
-    target = named(module_at(place), name, place)
-    return [of_target(target, options, place)]
+    else:
+        target = named(module_at(place), name, place)
+    return [of_target(target, options)]
+
+
+def readable(place: str) -> None:
+    """Raises Trouble with the reason where a file cannot be read."""
+    try:
+        if place.endswith(".py"):
+            open(place, "rb").close()
+    except OSError as error:
+        raise Trouble(f"cannot read {place!r}: {error.strerror}", FAILED) from None
 
 
 def of_script(script: str, options: argparse.Namespace, only: str = "") -> list[Report]:
@@ -135,17 +148,43 @@ def of_script(script: str, options: argparse.Namespace, only: str = "") -> list[
     try:
         with recorded(script, options.arguments, recorder) as recording:
             reports = [of_calls(f, calls, options) for f, calls in recording.calls.items()]
+            defined = dict(vars(sys.modules["__main__"]))
     except (OSError, SyntaxError) as error:
         raise Trouble(f"cannot run {script!r}: {error}", FAILED) from None
     if recording.error is not None:
         said = f"{type(recording.error).__name__}: {recording.error}"
         print(f"engine check: {script} ended with {said}", file=sys.stderr)
     if not reports:
-        what = f"{only}.apply" if only else "no custom Function"
-        cure = 'give --example "..." with a target file.py:Name'
-        never = f"never called {what}" if only else f"called {what}"
-        raise Trouble(f"{script} {never}; {cure}", FAILED)
+        raise none_called(script, only, defined)
     return reports
+
+
+def none_called(script: str, only: str, defined: Mapping[str, Any]) -> Trouble:
+    """What to say of a script that called no Function, or not the one; defined: its names."""
+    if only and only.partition(".")[0] not in defined:
+        return missing(script, only, defined)
+    if isinstance(defined.get(only), type) and not is_function(defined[only]):
+        needs = "a base Function, or `backward` and `__add__` of a scalar class"
+        return Trouble(f"{script}:{only} cannot be checked: it needs {needs}")
+    if only:
+        cure = f'give --example "..." with {script}:{only}'
+        return Trouble(f"{script} never called {only}.apply; {cure}", FAILED)
+    classes = [name for name, thing in defined.items() if own_value_class(thing)]
+    cures = [f"try {script}:{name}" for name in classes]
+    cure = " or ".join(cures) or 'give --example "..." with a target file.py:Name'
+    return Trouble(f"{script} called no custom Function; {cure}", FAILED)
+
+
+def own_value_class(thing: Any) -> bool:
+    """Whether this is a scalar class that the script itself defines."""
+    own = getattr(thing, "__module__", "") == "__main__"
+    return own and looks_like_value_class(thing) and not is_function(thing)
+
+
+def missing(place: str, name: str, names: Iterable[str]) -> Trouble:
+    """That a file or a module has no such name, with those that are close."""
+    close = " or ".join(map(repr, get_close_matches(name, names)))
+    return Trouble(f"{place} has no {name!r}" + (f"; did you mean {close}?" if close else ""))
 
 
 def of_calls(
@@ -173,7 +212,7 @@ def run_check(target: Any, example: Sequence[Any], options: argparse.Namespace) 
     )
 
 
-def of_target(target: Any, options: argparse.Namespace, place: str) -> Report:
+def of_target(target: Any, options: argparse.Namespace) -> Report:
     """The report on a Function with an example, or on a Value class."""
     if looks_like_value_class(target) and not is_function(target):
         return check_value_class(target, seed=options.seed)
@@ -207,7 +246,7 @@ def example_of(text: str, target: Any) -> tuple[Any, ...]:
 
 def module_at(place: str) -> ModuleType:
     """The module of a file or of a dotted name; where torch or micrograd is not installed, its
-    imports are answered by engine, as when a script is run."""
+    imports are answered by engine, as when a script is run. What a file prints goes to stderr."""
     if not place.endswith(".py"):
         sys.path.insert(0, "")
         answer_missing(PACKAGES)
@@ -216,14 +255,13 @@ def module_at(place: str) -> ModuleType:
         except ImportError as error:
             raise Trouble(f"cannot import {place!r}: {error}", FAILED) from None
     path = Path(place).resolve()
-    spec = spec_from_file_location(path.stem, path)
-    if spec is None or spec.loader is None or not path.exists():
-        raise Trouble(f"cannot read {place!r}", FAILED)
+    spec: Any = spec_from_file_location(path.stem, path)
     sys.path.insert(0, str(path.parent))
     answer_missing(mentioned(str(path)))
     module = sys.modules[path.stem] = module_from_spec(spec)
     try:
-        spec.loader.exec_module(module)
+        with redirect_stdout(sys.stderr):
+            spec.loader.exec_module(module)
     except Exception as error:
         said = f"{type(error).__name__}: {error}"
         raise Trouble(f"{place} cannot be imported: {said}", FAILED) from None
@@ -239,7 +277,7 @@ def named_quietly(place: str, name: str) -> Any:
 
     try:
         tree = ast.parse(Path(place).read_bytes())
-    except (OSError, SyntaxError) as error:
+    except SyntaxError as error:
         raise Trouble(f"cannot read {place!r}: {error}", FAILED) from None
     classes = [n for n in ast.walk(tree) if isinstance(n, ast.ClassDef) and n.name == name]
     if not classes or any("Function" in ast.unparse(base) for base in classes[0].bases):
@@ -251,7 +289,7 @@ def named(module: ModuleType, name: str, place: str) -> Any:
     found: Any = module
     for part in name.split("."):
         if not hasattr(found, part):
-            raise Trouble(f"{place} has no {name!r}")
+            raise missing(place, part, dir(found))
         found = getattr(found, part)
     return found
 

@@ -217,6 +217,7 @@ def test_level_leaves_out_what_is_less_bad(tmp_path, capsys):
         ([], 64, "target"),
         (["nowhere.py"], 70, "nowhere.py"),
         (["{script}:Nothing", "--example", "randn(3)"], 64, "has no 'Nothing'"),
+        (["{script}:Rel", "--example", "randn(3)"], 64, "has no 'Rel'; did you mean 'Relu'?"),
         (["{script}:Relu", "--example", "randn(3"], 64, "--example"),
         (["{script}:Relu", "--example", "3.0"], 64, "floating tensor"),
         (["{script}", "--level", "bad"], 64, "--level"),
@@ -243,10 +244,7 @@ def test_script_that_fails_is_checked_as_far_as_it_came(script, capsys):
     assert "ended with OSError: disk full" in capsys.readouterr().err
 
 
-def test_value_class_goes_to_its_own_check(tmp_path, capsys):
-    path = tmp_path / "homework.py"
-    path.write_text(
-        textwrap.dedent("""
+HOMEWORK = textwrap.dedent("""
         class Value:
             def __init__(self, data, parents=()):
                 self.data, self.grad, self.parents = data, 0.0, parents
@@ -276,9 +274,68 @@ def test_value_class_goes_to_its_own_check(tmp_path, capsys):
                 visit(self)
                 for v in reversed(order):
                     v.hand_back()
+
+
+        class Neuron:
+            pass
+
+
+        print("the body runs")
     """)
-    )
-    assert main([f"{path}:Value", "--points"]) == 4
+
+
+@pytest.fixture
+def homework(tmp_path):
+    path = tmp_path / "homework.py"
+    path.write_text(HOMEWORK)
+    return path
+
+
+def test_value_class_goes_to_its_own_check(homework, capsys):
+    assert main([f"{homework}:Value", "--points"]) == 4
     out = capsys.readouterr().out
     assert "assigned" in out
     assert "points:" in out
+
+
+def test_body_of_a_value_class_runs_once_and_prints_beside_the_report(homework, capsys):
+    assert main([f"{homework}:Value", "--json"]) == 4
+    out, err = capsys.readouterr()
+    assert json.loads(out)[0]["subject"] == "Value"
+    assert err == "the body runs\n"
+
+
+@pytest.mark.parametrize(
+    ("target", "status", "words"),
+    [
+        ("{}", 70, "{} called no custom Function; try {}:Value"),
+        ("{}:Valu", 64, "{} has no 'Valu'; did you mean 'Value'?"),
+        ("{}:F", 64, "{} has no 'F'"),
+        (
+            "{}:Neuron",
+            64,
+            "{}:Neuron cannot be checked: it needs a base Function, or `backward` and `__add__` "
+            "of a scalar class",
+        ),
+    ],
+)
+def test_what_is_no_function_in_a_homework_gets_a_word_on_what_is(
+    target, status, words, homework, capsys
+):
+    assert main([target.replace("{}", str(homework))]) == status
+    last = capsys.readouterr().err.splitlines()[-1]
+    assert last == f"engine check: {words.replace('{}', str(homework))}"
+
+
+def test_function_that_is_never_called_needs_an_example(script, capsys):
+    script.write_text(SCRIPT.partition("if __name__")[0])
+    assert main([f"{script}:Relu"]) == 70
+    cure = f'give --example "..." with {script}:Relu'
+    assert f"{script} never called Relu.apply; {cure}\n" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("example", [(), ("--example", "randn(3)")], ids=str)
+def test_file_that_cannot_be_read_is_told_with_the_reason(example, tmp_path, capsys):
+    assert main([f"{tmp_path}/no.py:F", *example]) == 70
+    said = f"engine check: cannot read '{tmp_path}/no.py': No such file or directory\n"
+    assert capsys.readouterr().err == said
