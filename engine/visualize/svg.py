@@ -11,6 +11,8 @@ from engine.visualize.layout import Layout, Sizes, layout
 from engine.visualize.words import lines, sentence
 
 CHARACTER, LINE, PAD, MARGIN, CAPTION = 7.3, 16.0, 8.0, 16.0, 26.0
+# Of a heading: where a converter knows none of the fonts, DejaVu Sans or Verdana, bold, stand in.
+BOLD = 8.8
 STYLE = """
 .engine-paper{fill:#fff}.engine-box{fill:#fff;stroke:#5a5a5a}
 .engine-leaf{fill:#eaf4fb;stroke:#0072b2;stroke-width:2}
@@ -57,8 +59,8 @@ def svg(boxes: list[Box], caption: str = "") -> str:
 def size(box: Box) -> tuple[float, float]:
     """Width and height of a box that holds its lines."""
     shown = lines(box)
-    longest = max(len(line) for _, line in shown)
-    return longest * CHARACTER + 2 * PAD + 4, len(shown) * LINE + PAD
+    longest = max(len(line) * (BOLD if kind == "head" else CHARACTER) for kind, line in shown)
+    return longest + 2 * PAD + 4, len(shown) * LINE + PAD
 
 
 def text(x: float, y: float, kind: str, words: str) -> str:

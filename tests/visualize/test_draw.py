@@ -124,6 +124,18 @@ def test_a_picture_of_tensors_shows_shapes_leaves_and_their_gradients():
     assert shown[-1] == ["SumBackward0", "float32 ()", "data 18"]
 
 
+# Their widths in 12 px of DejaVu Sans, bold: by cairosvg, which takes no list of fonts.
+BOX = re.compile(r' x="([\d.]+)" y="[\d.]+" width="([\d.]+)".*?<text.*? x="([\d.]+)".*?>(\w+)')
+WIDTHS = {"MmBackward0": 98.8, "ReluBackward0": 104.4, "SumBackward0": 104.1}
+
+
+def test_headings_stay_inside_their_boxes_where_another_font_stands_in():
+    x = engine.ones(2, 2, requires_grad=True)
+    found = BOX.findall(str(draw((x @ x).relu().sum())))
+    ends = {name: float(left) + float(wide) - float(at) for left, wide, at, name in found}
+    assert {name for name, wide in WIDTHS.items() if wide + 2 < ends[name]} == set(WIDTHS)
+
+
 def test_values_and_tensors_stand_in_one_picture():
     v = engine.Value(2.0, label="v")
     t = engine.ones(3, requires_grad=True)
