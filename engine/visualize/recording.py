@@ -2,9 +2,11 @@
 
 import sys
 import sysconfig
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
+from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,6 +26,9 @@ CELLS = 1024
 # So many calls are kept of those that led to a line.
 CALLS = 8
 
+# So long a log may be, of five entries a Value.
+MOST = 500_000
+
 # By these names objects are called.
 LAYER = ("__call__", "forward")
 MODULES = (nn.Module, scalar.Module)
@@ -37,16 +42,16 @@ class Made(NamedTuple):
     """Where a node was made.
 
     stack: file, line and function, innermost first. layers: the objects that were called on the
-    way, outermost first, as "Linear 2". serial: how many nodes were made before it.
-    array: a copy of what it holds, for a Tensor that is not large. operands: by place, a Constant
-    for each that has no gradient, None for the others.
+    way, outermost first, as "Linear 2". serial: how many nodes were made before it. operands: by
+    place, a Constant for each that has no gradient, None for the others. array: a copy of what it
+    holds, for a Tensor that is not large.
     """
 
     stack: tuple[Call, ...]
     layers: tuple[str, ...]
     serial: int
-    array: Any = None
     operands: tuple[Any, ...] = ()
+    array: Any = None
 
 
 @dataclass(slots=True)
@@ -67,61 +72,105 @@ class Visit:
 
     node: Any
     arrived: dict[int, Any]
-    given: list[Given] = field(default_factory=list)
-    kept: tuple[Any, Any] | None = None
+    given: list[Given]
+    kept: tuple[Any, ...] | None = None
     hooked: dict[int, Any] | None = None
 
 
 class RecordingWalk(Walk):
-    """The walk back, each step written down. It computes what any walk computes."""
+    """The walk back, each step written down. It computes what any walk computes.
+
+    A program takes many walks and one of them is shown: they write down little, in lists without
+    tuples, which the garbage collector would look at. turns: by threes a node, what had arrived,
+    after its hooks, and how many contributions there were before. added: by fours a node, an
+    output, a contribution, what has arrived with it. ends: of each leaf its gradient before its
+    hooks, and its `.grad` before the walk and after it.
+    """
 
     def __init__(self, roots: list[Edge], inputs: Any, retain: bool, create: bool):
         super().__init__(roots, inputs, retain, create)
         self.roots = roots
-        self.starts: list[tuple[Any, int, Any]] = []
-        self.visits: list[Visit] = []
-        self.of_node: dict[int, Visit] = {}
+        self.turns: list[Any] = []
+        self.added: list[Any] = []
+        self.ends: dict[int, tuple[Any, Any, Any]] = {}
         self.data = {id(node): numbers_of(node) for node in self.order}
         nodes = [node for node in self.order if isinstance(node, Node)]
         self.notes = {id(node): notes_of(node) for node in nodes}  # backward frees what they saved
         self.kept = {id(node): kept_by(node) for node in nodes}
 
     def add(self, edge: Edge, g: Any) -> None:
-        node, i = edge
-        before = present(self.at(node)).get(i)
         super().add(edge, g)
-        after = present(self.at(node)).get(i)
-        if not self.visits:
-            self.starts.append((node, i, after))
-        elif g is not None and after is not None:
-            self.visits[-1].given.append(Given(node, i, g, before, after))
+        node, i = edge
+        self.added += (node, i, g, self.at(node)[i])
 
     def visit(self, node: Any, grads: list[Any]) -> None:
-        visit = Visit(node, present(grads))
-        self.visits.append(visit)
-        self.of_node[id(node)] = visit
+        self.turns += (node, grads, len(self.added) // 4)
         super().visit(node, grads)
-        if any(g is not grads[i] for i, g in visit.arrived.items()):
-            visit.hooked = present(grads)
-
-    def visit_value(self, v: Any, g: Any) -> None:
-        visit = self.visits[-1]
-        if g is not visit.arrived[0]:
-            visit.hooked = {0: g}
-        super().visit_value(v, g)
 
     def at_leaf(self, x: Any, g: Any) -> Any:
-        arrived, g = g, super().at_leaf(x, g)
-        if isinstance(x, TensorBase) or x.is_leaf:
-            before = x._grad if isinstance(x, TensorBase) or value.has_grad(x) else None
-            self.of_node[id(x)].kept = before, g if before is None else before + g
-            self.of_node[id(x)].hooked = None if g is arrived else {0: g}
-        return g
+        end = super().at_leaf(x, g)
+        if x.is_leaf:
+            before = grad_of(x)
+            self.ends[id(x)] = g, before, end if before is None else before + end
+        return end
+
+    @cached_property
+    def given(self) -> list[Given]:
+        """The contributions in order; first those that the walk began with."""
+        arrived: dict[tuple[int, int], Any] = {}
+        found = []
+        for node, i, g, after in by(4, self.added):
+            found.append(Given(node, i, g, arrived.get((id(node), i)), after))
+            arrived[id(node), i] = after
+        return found
+
+    @property
+    def starts(self) -> list[Given]:
+        """What the walk began with."""
+        return self.given[: self.turns[2]]
+
+    @cached_property
+    def visits(self) -> list[Visit]:
+        """The steps in order."""
+        arrived: dict[int, dict[int, Any]] = {}
+        for part in self.given:
+            at_node = arrived.setdefault(id(part.node), {})
+            at_node |= {} if part.after is None else {part.output: part.after}
+        last = {id(x): g for x, g in self.arrived}
+        stops = [*self.turns[5::3], len(self.given)]
+        return [
+            self.told(node, grads, arrived[id(node)], self.given[first:stop], last)
+            for (node, grads, first), stop in zip(by(3, self.turns), stops, strict=True)
+        ]
+
+    def told(self, node: Any, grads: Any, arrived: Any, given: list[Given], last: Any) -> Visit:
+        """One step. last: the gradients of leaves and Values after their hooks, by id."""
+        there = [part for part in given if part.contribution is not None]
+        visit = Visit(node, arrived, there)
+        if any(g is not grads[i] for i, g in arrived.items()):
+            visit.hooked = present(grads)
+        if id(node) in last:
+            g, *kept = self.ends.get(id(node), (grads[0],))
+            visit.kept = tuple(kept) or None
+            visit.hooked = None if last[id(node)] is g else {0: last[id(node)]}
+        return visit
+
+
+def by(n: int, flat: list[Any]) -> Iterator[tuple[Any, ...]]:
+    """The n-tuples that stand in a list one after the other."""
+    return zip(*[iter(flat)] * n, strict=True)
 
 
 def present(grads: Sequence[Any]) -> dict[int, Any]:
     """The gradients that there are, by their numbers."""
     return {i: g for i, g in enumerate(grads) if g is not None}
+
+
+def grad_of(leaf: Any) -> Any:
+    """A copy of the `.grad` of a leaf, which a program may change in place; None for none yet."""
+    if isinstance(leaf, TensorBase):
+        return None if leaf._grad is None else make(leaf._grad._array.copy())
+    return leaf._grad if value.has_grad(leaf) else None
 
 
 def numbers_of(node: Any) -> Any:
@@ -132,6 +181,18 @@ def numbers_of(node: Any) -> Any:
         return make(node._array.copy())
     made = made_of(node)
     return make(made.array) if made is not None and made.array is not None else None
+
+
+class Spot(NamedTuple):
+    """What there is to know of an instruction that calls something.
+
+    call: None in engine's own code. layers: the classes of which an object is a layer whose
+    `__call__` or `forward` this is; () for other code. code: stays, or its id is another's.
+    """
+
+    call: Call | None
+    layers: tuple[type, ...]
+    code: CodeType
 
 
 class Recorder:
@@ -147,6 +208,9 @@ class Recorder:
         self.last: RecordingWalk | None = None
         self.made: Any = None
         self.ungraded: dict[tuple[str, int], None] = {}
+        self.log: list[Any] = []  # by fives, a Value and where it was made, since the last walk
+        self.older: list[Any] = []  # the same, from before it
+        self.spots: dict[tuple[int, int], Spot] = {}  # by id of a code object, and instruction
         self.layers: dict[int, tuple[Any, str]] = {}  # the object stays, or its id is another's
         self.counts: dict[str, int] = {}
 
@@ -156,6 +220,8 @@ class Recorder:
 
     def __exit__(self, *error: object) -> None:
         modes.set_observers(self.before)
+        settle(self.older)
+        settle(self.log)
 
     def walk(self, *args: Any) -> Walk:
         """The walk that `backward` is to take. Not shown: a walk to some inputs, as autograd.grad's
@@ -165,16 +231,37 @@ class Recorder:
             return Walk(*args)
         self.walks += 1
         self.last = RecordingWalk(roots, inputs, retain, create)
+        settle(self.older)
+        self.older, self.log = self.log, []
         return self.last
 
     def __call__(self, out: Any, op: Any, operands: Any) -> None:
-        stack, called = place()
+        stack, called = self.place()
         if stack and not modes.is_grad_enabled() and current_walk() is None:
             self.ungraded[stack[0][:2]] = None
-        made = Made(stack, self.layers_of(called), self.count, None, constants(operands))
+        layers = self.layers_of(called) if called else ()
+        made = stack, layers, self.count, constants(operands)
         for x in out if isinstance(out, tuple) else (out,):
             if isinstance(x, Value) or (isinstance(x, TensorBase) and x._node is not None):
                 self.note(x, made)
+
+    def place(self) -> tuple[tuple[Call, ...], list[Any]]:
+        """The calls of the program that led here, outside of engine, innermost first; and the
+        objects whose `__call__` or `forward` were among them, as those of layers are."""
+        found: list[Call] = []
+        called: list[Any] = []
+        f: Any = sys._getframe(2)
+        while f is not None and len(found) < CALLS and f.f_code.co_filename not in ENDS:
+            key = id(f.f_code), f.f_lasti
+            call, layers, _ = self.spots.get(key) or self.spots.setdefault(key, spot(f))
+            if layers and isinstance(f.f_locals["self"], layers):
+                called.append(f.f_locals["self"])
+            if call:
+                if found and found[-1][1] == call[1] and found[-1][0] == call[0]:
+                    found.pop()  # a comprehension stands on the line of its function
+                found.append(call)
+            f = f.f_back
+        return tuple(found), called
 
     def layers_of(self, called: list[Any]) -> tuple[str, ...]:
         """The names of objects that were called, outermost first: class and number."""
@@ -185,22 +272,49 @@ class Recorder:
                 self.layers[id(x)] = x, f"{kind} {self.counts[kind]}"
         return tuple(dict.fromkeys(self.layers[id(x)][1] for x in reversed(called)))
 
-    def note(self, x: Any, made: Made) -> None:
-        """Keep with a node where it was made, and of a Tensor what it holds."""
+    def note(self, x: Any, made: Any) -> None:
+        """Keep where a node was made, and of a Tensor what it holds."""
         if edge_of(x) is not None:
             self.count += 1
             self.made = x
-        if isinstance(x, Value):
-            x.made_ = made
-        else:
+        if not isinstance(x, Value):
             array = x._array.copy() if x._array.size <= CELLS else None
-            x._node.metadata["made_"] = made._replace(array=array)
+            x._node.metadata["made_"] = Made(*made)._replace(array=array)
+        elif x.requires_grad:
+            self.log += (x, *made)
+            if len(self.log) > MOST:
+                settle(self.log)
+        else:
+            x.made_ = Made(*made)
+
+
+def spot(f: FrameType) -> Spot:
+    """What there is to know of where a frame is now."""
+    code, ours = f.f_code, is_ours(f.f_globals)
+    name = code.co_qualname.rpartition("<locals>.")[2]
+    layers: tuple[type, ...] = ()
+    if code.co_name in LAYER and code.co_varnames[:1] == ("self",):
+        installed = ours or code.co_filename.startswith(INSTALLED)
+        layers = MODULES if installed else (object,)
+    return Spot(None if ours else (code.co_filename, f.f_lineno, name), layers, code)
+
+
+def settle(log: list[Any]) -> None:
+    """Have the Values of a log that are still in use keep where they were made, and empty it.
+
+    One walk later most are not, and a dict for each of them is what recording would cost most.
+    From the last back: what was made of a Value uses it.
+    """
+    while log:
+        if sys.getrefcount(log[-5]) > 2:  # by more than the log and this question
+            log[-5].made_ = Made(*log[-4:])
+        del log[-5:]
 
 
 def constants(operands: Any) -> tuple[Any, ...]:
     """By place, a Constant for each operand that is a number or has no gradient; () for none."""
-    found = tuple(constant_of(x) for x in operands)
-    return found if any(x is not None for x in found) else ()
+    found = [constant_of(x) for x in operands]
+    return tuple(found) if found.count(None) < len(found) else ()
 
 
 def constant_of(x: Any) -> Constant | None:
@@ -220,30 +334,6 @@ def untracked(v: Any) -> str:
     if made is None or not made.stack:
         return "requires no grad"
     return f"made under no_grad, line {made.stack[0][1]}"
-
-
-def place() -> tuple[tuple[Call, ...], list[Any]]:
-    """The calls of the program that led here, outside of engine, innermost first; and the objects
-    whose `__call__` or `forward` were among them, as those of layers are."""
-    found: list[Call] = []
-    called: list[Any] = []
-    frame: Any = sys._getframe(1)
-    while frame is not None and len(found) < CALLS:
-        code = frame.f_code
-        if code.co_filename in ENDS:
-            break
-        ours = is_ours(frame.f_globals)
-        if code.co_name in LAYER and code.co_varnames[:1] == ("self",):
-            layer = frame.f_locals["self"]
-            installed = ours or code.co_filename.startswith(INSTALLED)
-            called += [layer] if not installed or isinstance(layer, MODULES) else []
-        if not ours:
-            if found and found[-1][:2] == (code.co_filename, frame.f_lineno):
-                found.pop()  # a comprehension stands on the line of its function
-            name = code.co_qualname.rpartition("<locals>.")[2]
-            found.append((code.co_filename, frame.f_lineno, name))
-        frame = frame.f_back
-    return tuple(found), called
 
 
 def made_of(node: Any) -> Made | None:

@@ -178,7 +178,7 @@ def forward(boxes: list[Box], made: list[Made | None]) -> list[int]:
 
 def starts(all_: Recorded, place: dict[int, int]) -> list[Any]:
     """What the walk began with: box, output, gradient."""
-    begun = {(place[id(node)], i): g for node, i, g in all_.walk.starts}
+    begun = {(place[id(part.node)], part.output): part.after for part in all_.walk.starts}
     return [[i, k, encoded(g, all_.side)] for (i, k), g in begun.items()]
 
 

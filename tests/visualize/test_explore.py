@@ -12,7 +12,7 @@ from visualize.pages import gradients_at_the_end, story_of
 import engine
 from engine import Value
 from engine.value import has_grad
-from engine.visualize import draw, explore
+from engine.visualize import draw, explore, recording
 from engine.visualize.recording import Recorder
 
 
@@ -166,6 +166,74 @@ def test_while_recording_backward_writes_the_same_gradients():
         root.backward()
     assert [v.grad for v in leaves] == expected
     assert recorder.walks == 1
+
+
+def test_a_gradient_that_is_changed_in_place_after_backward_is_shown_as_it_was():
+    w = engine.ones(2, requires_grad=True)
+    with Recorder() as recorder:
+        (w * w).sum().backward()
+        (w * w).sum().backward()
+        w.grad.zero_()
+    before, after = recorder.last.visits[-1].kept
+    assert (before.tolist(), after.tolist()) == ([2.0, 2.0], [4.0, 4.0])
+
+
+def test_a_gradient_that_is_retained_is_written_while_recording():
+    w = engine.ones(2, requires_grad=True)
+    with Recorder() as recorder:
+        y = w * w
+        y.retain_grad()
+        y.sum().backward()
+    assert y.grad.tolist() == [1.0, 1.0]
+    assert [visit.kept is None for visit in recorder.last.visits] == [True, True, False]
+
+
+def test_values_keep_their_lines_over_walks_that_do_not_reach_them():
+    (x,) = labelled(x=3.0)
+    with Recorder() as recorder:
+        early = x * x
+        for _ in range(4):
+            (x + 1).backward()
+        (early * 2).backward()
+    assert early.made_.stack[0][1] == early_line()
+    assert early.made_.serial == 0
+    assert recorder.last.visits[1].node is early
+
+
+def early_line():
+    """The line of `early = x * x` in the test above."""
+    lines = Path(__file__).read_text(encoding="utf-8").splitlines()
+    return lines.index("        early = x * x") + 1
+
+
+def test_where_a_value_was_made_is_kept_with_those_alone_that_a_program_still_has(monkeypatch):
+    made = []
+    monkeypatch.setattr(recording, "Made", lambda *where: made.append(where[2]))
+    (x,) = labelled(x=3.0)
+    with Recorder() as recorder:
+        for _ in range(10):
+            ((x * x) * x).backward()
+        assert (len(recorder.older), len(recorder.log)) == (5 * 2, 0)
+    assert made == [19, 18]
+
+
+def test_a_long_log_is_settled_though_no_walk_is_taken(monkeypatch):
+    monkeypatch.setattr(recording, "MOST", 50)
+    (x,) = labelled(x=3.0)
+    with Recorder() as recorder:
+        kept = [x * k for k in range(100)]
+        assert len(recorder.log) <= 50
+    assert [v.made_.serial for v in kept] == [*range(100)]
+
+
+def test_what_stands_at_an_instruction_is_found_once():
+    (x,) = labelled(x=3.0)
+    with Recorder() as recorder:
+        x * x
+        first = len(recorder.spots)
+        for _ in range(100):
+            x = x + 1
+    assert len(recorder.spots) <= first + 2
 
 
 def test_recorders_may_stand_inside_one_another():
