@@ -81,7 +81,8 @@ CHANGES = {
 """: """@engine.compile
 def loss_of(tokens: list[int], w: dict[str, Table]) -> Number:
 """,
-    """    print(compare(adam_class, chosen.words[0], alphabet))
+    """    if chosen.steps > 1:  # one step is for a look at it: `engine explore` shows the last
+        print(compare(adam_class, chosen.words[0], alphabet))
 """: "",
 }
 # The same for functions of lists where sums of products are written out.

@@ -315,7 +315,8 @@ def main(arguments: list[str] | None = None) -> None:
     with engine.no_grad():
         invented = [invent(alphabet, weights) for _ in range(chosen.samples)]
     print("invented:", " ".join(invented))
-    print(compare(adam_class, chosen.words[0], alphabet))
+    if chosen.steps > 1:  # one step is for a look at it: `engine explore` shows the last
+        print(compare(adam_class, chosen.words[0], alphabet))
     print(
         "\nTo try next: teach it other words, one a line, with --text FILE; give it two layers; or "
         "see\nits backward pass step by step: "

@@ -11,6 +11,7 @@ import pytest
 import engine
 import engine.scalar
 from benchmarks.gpt import load_example
+from engine.visualize.recording import Recorder
 
 ROOT = Path(__file__).resolve().parents[1]
 EXAMPLES = ROOT / "examples"
@@ -41,6 +42,13 @@ def test_microgpt_runs_from_any_folder_and_tells_what_a_user_wants_to_know(tmp_p
     assert engine.backend() in done.stdout
     assert "step     6 of 6" in done.stdout
     assert "with a Value made of tuples" in done.stdout
+
+
+def test_one_step_of_microgpt_takes_one_walk_which_explore_shows(microgpt, capsys):
+    with Recorder() as recorder:
+        microgpt.main(["--steps", "1", "--samples", "0"])
+    assert recorder.walks == 1
+    assert "made of tuples" not in capsys.readouterr().out
 
 
 def test_microgpt_learns_another_text(tmp_path):
