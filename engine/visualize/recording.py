@@ -237,10 +237,11 @@ class Recorder:
 
     def __call__(self, out: Any, op: Any, operands: Any) -> None:
         stack, called = self.place()
-        if stack and not modes.is_grad_enabled() and current_walk() is None:
+        graded = modes.is_grad_enabled()
+        if stack and not graded and current_walk() is None:
             self.ungraded[stack[0][:2]] = None
         layers = self.layers_of(called) if called else ()
-        made = stack, layers, self.count, constants(operands)
+        made = stack, layers, self.count, constants(operands) if graded else ()
         for x in out if isinstance(out, tuple) else (out,):
             if isinstance(x, Value) or (isinstance(x, TensorBase) and x._node is not None):
                 self.note(x, made)
